@@ -1,0 +1,72 @@
+import type { OperationId, TenantId } from "../brands.ts"
+import type { Home } from "../seal/index.ts"
+
+/** Names the one record in which all rounds and branches of a sealed operation meet. Comes from a verified token. */
+export interface RecordKey {
+  readonly tenant: TenantId
+  readonly operation: OperationId
+  /** Milliseconds since 1970; the object refuses a claim past it by its own clock. */
+  readonly deadline: number
+  readonly home: Home
+}
+
+/** Outcomes that are final once recorded. */
+export type Outcome = "completed" | "failed" | "declined" | "cancelled" | "policy_changed"
+
+/** What becomes of an operation whose owner vanished: stated as unknown (at most once), or run again (at least once). */
+export type LeaseEnd = "report" | "rerun"
+
+/** Opaque proof that the holder owns the running attempt; carries the fence. */
+export type Claim = Uint8Array & { readonly claim: true }
+
+export interface Attempt {
+  /** 16 random bytes, one an attempt: the same attempt asking again gets the same claim. */
+  readonly attempt: Uint8Array
+  /** 16 bytes: what was decided on, so that another branch or other answers are told apart. */
+  readonly fingerprint: Uint8Array
+  readonly leaseSeconds: number
+  readonly onLeaseEnd: LeaseEnd
+}
+
+export interface Recorded {
+  readonly status: "recorded"
+  readonly outcome: Outcome
+  /** The fingerprint is the recorded one: an exact repeat. */
+  readonly sameInput: boolean
+  /** The stored result, encrypted by the caller; absent where there is none. */
+  readonly body?: Uint8Array
+  readonly recordedAt: number
+}
+
+/** An attempt is at work, or (`unknown`) its lease ended under the policy `report`. */
+export interface Unsettled {
+  readonly status: "running" | "unknown"
+  readonly sameInput: boolean
+  readonly leaseEndsAt: number
+}
+
+export type ClaimAnswer =
+  | { readonly status: "claimed"; readonly claim: Claim; readonly leaseEndsAt: number }
+  | Recorded
+  | Unsettled
+  /** The deadline has passed by the object's clock and nothing was recorded. */
+  | { readonly status: "late" }
+
+export type SettleAnswer = Recorded | Unsettled | { readonly status: "late" }
+export type LookupAnswer = Recorded | Unsettled | { readonly status: "absent" }
+/** `superseded`: the claim is no longer the current one; nothing was changed. */
+export type FinishAnswer = { readonly status: "done" } | { readonly status: "superseded" }
+
+/** Spends operations and records their outcomes. One call is one hop to one object. */
+export interface LedgerClient {
+  /** Takes the operation for one attempt, or says what stands in the record. */
+  claim(key: RecordKey, attempt: Attempt): Promise<ClaimAnswer>
+  /** Records an outcome that had no effect (declined, cancelled, policy changed), unless something stands there. */
+  settle(key: RecordKey, outcome: Outcome, fingerprint: Uint8Array, body?: Uint8Array): Promise<SettleAnswer>
+  /** Records the outcome of a claimed attempt; the same again by its owner is `done` again. */
+  record(key: RecordKey, claim: Claim, outcome: Outcome, body?: Uint8Array): Promise<FinishAnswer>
+  /** Gives a claimed operation back: sure that nothing happened. */
+  release(key: RecordKey, claim: Claim): Promise<FinishAnswer>
+  /** Reads the record and changes nothing. */
+  lookup(key: RecordKey, fingerprint: Uint8Array): Promise<LookupAnswer>
+}

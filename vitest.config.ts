@@ -1,0 +1,25 @@
+import { cloudflareTest } from "@cloudflare/vitest-plugin"
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        plugins: [
+          cloudflareTest({
+            main: "./src/index.ts",
+            miniflare: {
+              compatibilityDate: "2026-11-01",
+              durableObjects: {
+                LEDGER: { className: "Ledger", useSQLite: true },
+                REGISTRY: { className: "Registry", useSQLite: true },
+              },
+            },
+          }),
+        ],
+        test: { name: "workerd", include: ["test/**/*.test.ts"], exclude: ["test/http/**"] },
+      },
+      { test: { name: "http", include: ["test/http/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+    ],
+  },
+})
