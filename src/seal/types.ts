@@ -29,6 +29,8 @@ export interface Contents {
   readonly operation: OperationId
   /** 1 for the first question. */
   readonly round: number
+  /** The highest round that the operation may reach; absent where its own code says so. */
+  readonly roundLimit?: number
   readonly issuedAt: number
   readonly expiresAt: number
   /** No token of the operation is valid after this time. */

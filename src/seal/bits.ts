@@ -1,0 +1,113 @@
+/** A sealed body that does not follow the layout. Only the holder of a key can have made it. */
+export class LayoutError extends Error {
+  override readonly name = "LayoutError"
+}
+
+/** Whole numbers travel in digits of five bits, each behind a bit that says whether more follow. */
+const DIGIT_BITS = 5
+const DIGIT_BASE = 2 ** DIGIT_BITS
+const INITIAL_BYTES = 256
+
+/** Writes fields of any width, most significant bit first. */
+export class BitWriter {
+  #bytes = new Uint8Array(INITIAL_BYTES)
+  #length = 0
+  #pending = 0
+  #pendingBits = 0
+
+  /** A value of `width` bits, at most 24. */
+  bits(value: number, width: number): void {
+    this.#pending = (this.#pending << width) | value
+    this.#pendingBits += width
+    while (this.#pendingBits >= 8) {
+      this.#pendingBits -= 8
+      this.#byte(this.#pending >>> this.#pendingBits)
+    }
+  }
+
+  flag(value: boolean): void {
+    this.bits(value ? 1 : 0, 1)
+  }
+
+  bytes(bytes: Uint8Array): void {
+    for (const byte of bytes) this.bits(byte, 8)
+  }
+
+  /** A whole number from 0 to 2^53 - 1, most significant digit first, no leading zero digits. */
+  number(value: number): void {
+    this.#digits(value, 0)
+  }
+
+  /** Fills the last byte with ones. */
+  finish(): Uint8Array<ArrayBuffer> {
+    const free = (8 - this.#pendingBits) % 8
+    this.bits((1 << free) - 1, free)
+    return this.#bytes.slice(0, this.#length)
+  }
+
+  #digits(value: number, moreFollow: 0 | 1): void {
+    const higher = Math.floor(value / DIGIT_BASE)
+    if (higher > 0) this.#digits(higher, 1)
+    this.bits(moreFollow * DIGIT_BASE + (value % DIGIT_BASE), 1 + DIGIT_BITS)
+  }
+
+  #byte(value: number): void {
+    if (this.#length === this.#bytes.length) {
+      const longer = new Uint8Array(2 * this.#length)
+      longer.set(this.#bytes)
+      this.#bytes = longer
+    }
+    this.#bytes[this.#length++] = value
+  }
+}
+
+/** Reads what `BitWriter` wrote. Every method throws `LayoutError` where the bytes end too early. */
+export class BitReader {
+  readonly #bytes: Uint8Array
+  #next = 0
+  #pending = 0
+  #pendingBits = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  /** A value of `width` bits, at most 24. */
+  bits(width: number): number {
+    while (this.#pendingBits < width) {
+      const byte = this.#bytes[this.#next++]
+      if (byte === undefined) throw new LayoutError("The sealed body ends too early.")
+      this.#pending = (this.#pending << 8) | byte
+      this.#pendingBits += 8
+    }
+    this.#pendingBits -= width
+    return (this.#pending >>> this.#pendingBits) & ((1 << width) - 1)
+  }
+
+  flag(): boolean {
+    return this.bits(1) === 1
+  }
+
+  bytes(length: number): Uint8Array<ArrayBuffer> {
+    return Uint8Array.from({ length }, () => this.bits(8))
+  }
+
+  number(): number {
+    let value = 0
+    for (;;) {
+      const moreFollow = this.flag()
+      const digit = this.bits(DIGIT_BITS)
+      if (moreFollow && value === 0 && digit === 0) throw new LayoutError("A number is longer than it need be.")
+      value = value * DIGIT_BASE + digit
+      if (value > Number.MAX_SAFE_INTEGER) throw new LayoutError("A number is beyond 2^53.")
+      if (!moreFollow) return value
+    }
+  }
+
+  /** Only the ones that fill the last byte may be left. */
+  finish(): void {
+    const fill = (1 << this.#pendingBits) - 1
+    const clean = this.#next === this.#bytes.length && this.#pendingBits < 8 && (this.#pending & fill) === fill
+    if (!clean) throw new LayoutError("The sealed body does not end where it should.")
+  }
+}

@@ -1,0 +1,110 @@
+import canonicalize from "canonicalize"
+import type { Json } from "../brands.ts"
+import { JSON_DEPTH, STATE_LIMIT_BYTES } from "./limits.ts"
+
+/** What a value may hold at most; checked while it is walked, so that a huge one costs no more than the bounds. */
+interface Bounds {
+  /** Values at every depth, the outermost included. */
+  readonly values: number
+  /** UTF-16 units in all strings and member names together. */
+  readonly characters: number
+  readonly number: (value: number) => string | undefined
+}
+
+const ARGUMENTS: Bounds = { values: 100_000, characters: 2_097_152, number: exactNumberProblem }
+/** The JSON text is longer than either count, so these refuse early what the text's length refuses in the end. */
+const STATE: Bounds = { values: STATE_LIMIT_BYTES, characters: STATE_LIMIT_BYTES, number: numberProblem }
+
+const NOT_JSON = "a value is not JSON"
+const utf8 = new TextEncoder()
+
+/**
+ * RFC 8785 form of a JSON value: the same text for any order of members, spelling of numbers or escapes.
+ * At most 64 levels deep, 100,000 values and 2 MiB of strings. `problem` is a clause that quotes nothing of the value.
+ *
+ * @example canonicalJson({ b: 1.0, a: "é" }) // { ok: true, text: '{"a":"é","b":1}' }
+ */
+export function canonicalJson(value: unknown): { ok: true; text: string } | { ok: false; problem: string } {
+  const problem = problemOf(value, ARGUMENTS)
+  if (problem !== undefined) return { ok: false, problem }
+  const text = canonicalize(value)
+  return text === undefined ? { ok: false, problem: NOT_JSON } : { ok: true, text }
+}
+
+/**
+ * SHA-256 of the arguments in RFC 8785 form, for `Binding.argumentsDigest`. The bounds are those of `canonicalJson`.
+ *
+ * @example const digested = await digestArguments(params.arguments)
+ */
+export async function digestArguments(
+  args: unknown,
+): Promise<{ ok: true; digest: Uint8Array } | { ok: false; problem: string }> {
+  const canonical = canonicalJson(args)
+  if (!canonical.ok) return canonical
+  const digest = await crypto.subtle.digest("SHA-256", utf8.encode(canonical.text))
+  return { ok: true, digest: new Uint8Array(digest) }
+}
+
+/** What keeps a value from being a state, as a clause that quotes nothing of it. */
+export function stateProblem(state: Json): string | undefined {
+  const problem = problemOf(state, STATE)
+  if (problem !== undefined) return problem
+  const bytes = utf8.encode(JSON.stringify(state)).length
+  return bytes > STATE_LIMIT_BYTES ? `it has ${bytes} bytes of JSON, at most ${STATE_LIMIT_BYTES} fit` : undefined
+}
+
+function problemOf(value: unknown, bounds: Bounds): string | undefined {
+  let values = 0
+  let characters = 0
+
+  function walk(value: unknown, depth: number): string | undefined {
+    if (++values > bounds.values) return `it has more than ${bounds.values} values`
+    if (value === null || typeof value === "boolean") return undefined
+    if (typeof value === "number") return bounds.number(value)
+    if (typeof value === "string") return text(value)
+    if (typeof value !== "object") return NOT_JSON
+    if (depth === JSON_DEPTH) return `it is nested deeper than ${JSON_DEPTH} levels`
+    return Array.isArray(value) ? elements(value, depth + 1) : members(value, depth + 1)
+  }
+
+  function text(value: string): string | undefined {
+    characters += value.length
+    if (characters > bounds.characters) return `its strings have more than ${bounds.characters} characters`
+    return value.isWellFormed() ? undefined : "a string has a lone surrogate"
+  }
+
+  function elements(array: readonly unknown[], depth: number): string | undefined {
+    for (const element of array) {
+      const problem = walk(element, depth)
+      if (problem !== undefined) return problem
+    }
+    return undefined
+  }
+
+  function members(object: object, depth: number): string | undefined {
+    if (!isPlain(object)) return NOT_JSON
+    for (const [name, member] of Object.entries(object)) {
+      const problem = text(name) ?? walk(member, depth)
+      if (problem !== undefined) return problem
+    }
+    return undefined
+  }
+
+  return walk(value, 0)
+}
+
+/** Made by a literal or by JSON.parse, in whichever realm; a Date or a Map would silently lose what it holds. */
+function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function numberProblem(value: number): string | undefined {
+  return Number.isFinite(value) ? undefined : "a number is not finite"
+}
+
+/** Beyond 2^53 two different integers of a JSON text may have become one number: their digests would meet. */
+function exactNumberProblem(value: number): string | undefined {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return "an integer is beyond 2^53"
+  return numberProblem(value)
+}

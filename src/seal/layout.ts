@@ -1,0 +1,99 @@
+import { base64UrlToBytes } from "./base64url.ts"
+import { HINTS_BYTES } from "./hints.ts"
+import { TOKEN_LIMIT_CHARACTERS } from "./limits.ts"
+import { type Bytes, SUITES, type Suite, TAG_BYTES } from "./suites.ts"
+
+const KEY_ID_AT = 1
+const NONCE_AT = 5
+const EXPIRY_BYTES = 6
+const UINT32 = 2 ** 32
+
+/** What every sealed thing begins with: version 1 | key id 4 | nonce 12 or 24. */
+export interface Start {
+  /** Named by the version byte; the key id must agree. */
+  readonly suite: Suite
+  /** 8 hexadecimal digits. */
+  readonly keyId: string
+  readonly nonce: Bytes
+}
+
+/** The part of a token that anyone can read: start | expiry 6 | hints 6. All of it is authenticated. */
+export interface Header extends Start {
+  readonly expiresAt: number
+  readonly hints: Uint8Array
+}
+
+/** A sealed thing taken apart: nothing of it is proven yet. */
+export interface Parsed<Fields> {
+  readonly fields: Fields
+  readonly header: Bytes
+  readonly ciphertext: Bytes
+}
+
+export function writeStart({ suite, keyId, nonce }: Start, length = startBytes(suite)): Bytes {
+  const header = new Uint8Array(length)
+  header[0] = suite.number
+  viewOf(header).setUint32(KEY_ID_AT, Number.parseInt(keyId, 16))
+  header.set(nonce, NONCE_AT)
+  return header
+}
+
+export function parseStart(bytes: Bytes): Parsed<Start> | undefined {
+  const suite = suiteOf(bytes[0])
+  if (!suite || bytes.length < startBytes(suite)) return undefined
+  const nonce = bytes.subarray(NONCE_AT, startBytes(suite))
+  const keyId = viewOf(bytes).getUint32(KEY_ID_AT).toString(16).padStart(8, "0")
+  return { fields: { suite, keyId, nonce }, ...split(bytes, startBytes(suite)) }
+}
+
+export function writeHeader(fields: Header): Bytes {
+  const expiryAt = startBytes(fields.suite)
+  const header = writeStart(fields, headerBytes(fields.suite))
+  const view = viewOf(header)
+  view.setUint16(expiryAt, Math.floor(fields.expiresAt / UINT32))
+  view.setUint32(expiryAt + 2, fields.expiresAt % UINT32)
+  header.set(fields.hints, expiryAt + EXPIRY_BYTES)
+  return header
+}
+
+/** Refuses what is too long (before decoding it), not strict base64url, of an unknown version or too short. */
+export function parseToken(token: string): Parsed<Header> | undefined {
+  if (token.length > TOKEN_LIMIT_CHARACTERS) return undefined
+  const bytes = base64UrlToBytes(token)
+  const start = bytes && parseStart(bytes)
+  if (!start || bytes.length <= headerBytes(start.fields.suite) + TAG_BYTES) return undefined
+
+  const { header, ciphertext } = split(bytes, headerBytes(start.fields.suite))
+  const view = viewOf(header)
+  const expiryAt = startBytes(start.fields.suite)
+  const expiresAt = view.getUint16(expiryAt) * UINT32 + view.getUint32(expiryAt + 2)
+  const hints = header.subarray(expiryAt + EXPIRY_BYTES)
+  return { fields: { ...start.fields, expiresAt, hints }, header, ciphertext }
+}
+
+export function concat(header: Bytes, ciphertext: Uint8Array): Bytes {
+  const bytes = new Uint8Array(header.length + ciphertext.length)
+  bytes.set(header)
+  bytes.set(ciphertext, header.length)
+  return bytes
+}
+
+function startBytes(suite: Suite): number {
+  return NONCE_AT + suite.nonceBytes
+}
+
+function headerBytes(suite: Suite): number {
+  return startBytes(suite) + EXPIRY_BYTES + HINTS_BYTES
+}
+
+function split(bytes: Bytes, at: number): { header: Bytes; ciphertext: Bytes } {
+  return { header: bytes.subarray(0, at), ciphertext: bytes.subarray(at) }
+}
+
+function suiteOf(version: number | undefined): Suite | undefined {
+  return version === 1 || version === 2 ? SUITES[version] : undefined
+}
+
+function viewOf(bytes: Bytes): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

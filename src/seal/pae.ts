@@ -1,0 +1,34 @@
+const LENGTH_BYTES = 4
+const ABSENT = 0xffff_ffff
+
+const utf8 = new TextEncoder()
+
+/**
+ * Pre-authentication encoding: joins parts so that no two different lists meet in one byte string. The number of parts,
+ * then each part behind its length, all lengths as 32-bit big-endian; an absent part has the length 2^32 - 1 and no
+ * bytes, so it differs from an empty one.
+ *
+ * @example pae("ab", "c") // differs from pae("a", "bc"), pae("ab", "c", "") and pae("ab", "c", undefined)
+ * @throws TypeError for a string with a lone surrogate: it has no UTF-8 form, and a replacement would meet another string.
+ */
+export function pae(...parts: readonly (Uint8Array | string | undefined)[]): Uint8Array<ArrayBuffer> {
+  const encoded = parts.map((part) => (typeof part === "string" ? bytesOf(part) : part))
+  const length = encoded.reduce((sum, part) => sum + LENGTH_BYTES + (part?.length ?? 0), LENGTH_BYTES)
+
+  const joined = new Uint8Array(length)
+  const view = new DataView(joined.buffer)
+  view.setUint32(0, encoded.length)
+  let at = LENGTH_BYTES
+  for (const part of encoded) {
+    view.setUint32(at, part?.length ?? ABSENT)
+    at += LENGTH_BYTES
+    if (part) joined.set(part, at)
+    at += part?.length ?? 0
+  }
+  return joined
+}
+
+function bytesOf(text: string): Uint8Array {
+  if (!text.isWellFormed()) throw new TypeError("A string with a lone surrogate cannot be encoded; refuse it earlier.")
+  return utf8.encode(text)
+}
