@@ -16,8 +16,9 @@ export type Outcome = "completed" | "failed" | "declined" | "cancelled" | "polic
 /** What becomes of an operation whose owner vanished: stated as unknown (at most once), or run again (at least once). */
 export type LeaseEnd = "report" | "rerun"
 
-/** Opaque proof that the holder owns the running attempt; carries the fence. */
-export type Claim = Uint8Array & { readonly claim: true }
+declare const claim: unique symbol
+/** Opaque proof that the holder owns the running attempt: the fence and 16 random bytes. Made by the ledger alone. */
+export type Claim = Uint8Array & { readonly [claim]: true }
 
 export interface Attempt {
   /** 16 random bytes, one an attempt: the same attempt asking again gets the same claim. */
@@ -52,7 +53,7 @@ export type ClaimAnswer =
   /** The deadline has passed by the object's clock and nothing was recorded. */
   | { readonly status: "late" }
 
-export type SettleAnswer = Recorded | Unsettled | { readonly status: "late" }
+export type SettleAnswer = { readonly status: "settled" } | Recorded | Unsettled | { readonly status: "late" }
 export type LookupAnswer = Recorded | Unsettled | { readonly status: "absent" }
 /** `superseded`: the claim is no longer the current one; nothing was changed. */
 export type FinishAnswer = { readonly status: "done" } | { readonly status: "superseded" }

@@ -1,0 +1,75 @@
+import { runInDurableObject } from "cloudflare:test"
+import { expect, test } from "vitest"
+import { SealedOperations } from "../../src/ledger/sealed.ts"
+import { SealedRows } from "../../src/ledger/sealed-rows.ts"
+import { attempt, claimOf, freshObject, OTHER_INPUT, rowKey } from "./support.ts"
+
+/** Storage as it is, with every cursor kept: what the platform bills is their sum. */
+function counted(storage: DurableObjectStorage) {
+  const cursors: { rowsWritten: number }[] = []
+  const sql = new Proxy(storage.sql, {
+    get: (target, name) =>
+      name === "exec"
+        ? (query: string, ...bindings: unknown[]) => {
+            const cursor = target.exec(query, ...bindings)
+            cursors.push(cursor)
+            return cursor
+          }
+        : Reflect.get(target, name, target),
+  })
+  const counting = new Proxy(storage, {
+    get: (target, name) => {
+      const member = name === "sql" ? sql : Reflect.get(target, name, target)
+      return typeof member === "function" ? member.bind(target) : member
+    },
+  })
+  const written = (work: () => void) => {
+    cursors.length = 0
+    work()
+    return cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, 0)
+  }
+  return { storage: counting, written }
+}
+
+test("rows written: one to spend an operation, one more to record its outcome, one for its result", async () => {
+  await runInDurableObject(freshObject(), (_, { storage }) => {
+    const count = counted(storage)
+    const operations = new SealedOperations(new SealedRows(count.storage, () => undefined))
+    const now = Date.now()
+    operations.claim(now, rowKey(), attempt())
+
+    const key = rowKey()
+    const mine = attempt()
+    const claimed = operations.claim(now, key, mine)
+    const body = new Uint8Array(200)
+    expect({
+      claim: count.written(() => operations.claim(now, rowKey(), attempt())),
+      settle: count.written(() => operations.settle(now, rowKey(), "completed", OTHER_INPUT)),
+      claimAgain: count.written(() => operations.claim(now, key, mine)),
+      claimedByOther: count.written(() => operations.claim(now, key, attempt())),
+      record: count.written(() => operations.record(now, key, claimOf(claimed), "completed", body)),
+      recordAgain: count.written(() => operations.record(now, key, claimOf(claimed), "completed", body)),
+      lookup: count.written(() => operations.lookup(now, key, OTHER_INPUT)),
+    }).toEqual({ claim: 1, settle: 1, claimAgain: 0, claimedByOther: 0, record: 2, recordAgain: 0, lookup: 0 })
+  })
+})
+
+test("bytes on disk: at most 64 to spend an operation, at most 180 for one with a claim besides its result", async () => {
+  await runInDurableObject(freshObject(), (_, { storage }) => {
+    const operations = new SealedOperations(new SealedRows(storage, () => undefined))
+    const now = Date.now()
+    const bytesEach = (count: number, work: (deadline: number) => void) => {
+      work(now)
+      const before = storage.sql.databaseSize
+      for (let index = 1; index <= count; index++) work(now + 1000 + index)
+      return (storage.sql.databaseSize - before) / count
+    }
+    expect(bytesEach(10_000, (at) => operations.settle(now, rowKey(at), "completed", OTHER_INPUT))).toBeLessThan(64)
+    const body = new Uint8Array(100)
+    const run = (deadline: number) => {
+      const key = rowKey(deadline + 100_000)
+      operations.record(now, key, claimOf(operations.claim(now, key, attempt())), "completed", body)
+    }
+    expect(bytesEach(10_000, run)).toBeLessThan(180 + body.length)
+  })
+})
