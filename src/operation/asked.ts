@@ -1,0 +1,31 @@
+import { sha256 } from "@noble/hashes/sha2.js"
+import { pae } from "../seal/index.ts"
+import type { OperationRules } from "./define.ts"
+
+/** Eight bytes are enough to notice a change; they prove nothing, the seal around them does. */
+const LENGTH = 8
+
+/**
+ * A digest of what was asked so far: the operation's name, version and options, then each step's key and, for a
+ * question, its words as sent. Never code. Sealed with every question, so that a deployment between two legs shows.
+ */
+export type Asked = Uint8Array
+
+/** The digest of an operation before its first step. */
+export function askedNothing(rules: OperationRules): Asked {
+  const { name, version, rounds, timeoutSeconds, replay, onLeaseEnd } = rules
+  return digest("operation", name, version, JSON.stringify([rounds, timeoutSeconds, replay, onLeaseEnd]))
+}
+
+/** The digest after one step more. */
+export function askedAlso(before: Asked, step: "ask" | "commit", key?: string, words?: string): Asked {
+  return digest(before, step, key, words)
+}
+
+export function sameAsked(one: Asked | undefined, other: Asked): boolean {
+  return one?.length === other.length && other.every((byte, index) => byte === one[index])
+}
+
+function digest(...parts: (Uint8Array | string | undefined)[]): Asked {
+  return sha256(pae(...parts)).subarray(0, LENGTH)
+}

@@ -1,0 +1,34 @@
+import type { Json } from "../brands.ts"
+
+/** What an effect says of itself when it returns. Whatever it throws leaves its outcome unknown. */
+export type EffectResult =
+  | { readonly kind: "done"; readonly data: { readonly [member: string]: Json }; readonly text: string }
+  /** Sure that nothing happened, and that trying again cannot help: recorded, final. */
+  | { readonly kind: "refused"; readonly text: string; readonly nextAction: string }
+  /** Sure that nothing happened, and trying again may help: the operation is given back. */
+  | { readonly kind: "failed"; readonly text: string }
+
+export interface EffectContext {
+  /** The operation's id: the same for every attempt at it, different for every other operation. */
+  readonly idempotencyKey: string
+  /** Fires before the lease ends; what is written after that is written without the operation. */
+  readonly signal: AbortSignal
+}
+
+/** The action that an operation commits. */
+export type Effect = (context: EffectContext) => Promise<EffectResult>
+
+/** The effect happened. `data` joins the structured result, `text` is for a person. */
+export function done(data: { readonly [member: string]: Json }, text: string): EffectResult {
+  return { kind: "done", data, text }
+}
+
+/** The effect's own write refused it, for good: nothing happened, and `nextAction` says what could be done instead. */
+export function refused(text: string, nextAction: string): EffectResult {
+  return { kind: "refused", text, nextAction }
+}
+
+/** The effect could not begin: nothing happened, and the same state may be sent again. */
+export function failed(text: string): EffectResult {
+  return { kind: "failed", text }
+}

@@ -1,0 +1,155 @@
+import { sha256 } from "@noble/hashes/sha2.js"
+import type { OperationId } from "../brands.ts"
+import type { Claim, ClaimAnswer, Outcome, Recorded, RecordKey, Unsettled } from "../ledger/index.ts"
+import { type Contents, canonicalJson, pae } from "../seal/index.ts"
+import type { OperationRules } from "./define.ts"
+import type { Effect, EffectResult } from "./effect.ts"
+import type { Leg, LegEnd, RuntimeParts, Verified } from "./leg.ts"
+import { alreadyUsed, type Report, report, reportWithoutResult, StoredReport } from "./report.ts"
+
+/** The effect is told to stop when this share of its lease is left, so that it ends before another may begin. */
+const MARGIN = 0.1
+
+/**
+ * Spends one operation: claims it, runs the effect, records the outcome, and tells repeats from other tries.
+ *
+ * Invariant: the effect runs only between a granted claim and the end of its lease, and only for verified state that is
+ * not expired. Expired state looks up, and nothing else.
+ */
+export class Spending {
+  readonly #rules: OperationRules
+  readonly #parts: RuntimeParts
+  readonly #id: OperationId
+  readonly #key: RecordKey
+  readonly #fingerprint: Uint8Array
+  readonly #expired: boolean
+
+  constructor(rules: OperationRules, leg: Leg, verified: Verified) {
+    const { contents, expired } = verified
+    this.#rules = rules
+    this.#parts = leg.parts
+    this.#id = contents.operation
+    this.#key = {
+      tenant: leg.binding.tenant,
+      operation: contents.operation,
+      deadline: contents.deadline,
+      home: contents.home,
+    }
+    this.#fingerprint = fingerprint(contents, leg.responses.canonical)
+    this.#expired = expired
+  }
+
+  /** Records an end that has no effect, unless the operation has an outcome or an owner. */
+  async settle(outcome: "declined" | "cancelled" | "policy_changed", said?: { text: string }): Promise<LegEnd> {
+    if (this.#expired) return this.#lookUp()
+    const mine = report(outcome, this.#id, said)
+    const answer = await this.#parts.ledger.settle(this.#key, outcome, this.#fingerprint, await this.#stored(mine))
+    return answer.status === "settled" ? ended(mine) : this.#standing(answer)
+  }
+
+  /** Claims the operation, runs the effect and records what came of it; or says what stands in the record. */
+  async commit(effect: Effect): Promise<LegEnd> {
+    if (this.#expired) return this.#lookUp()
+    const { leaseSeconds, onLeaseEnd } = this.#rules
+    const answer = await this.#parts.ledger.claim(this.#key, {
+      attempt: this.#parts.random(new Uint8Array(16)),
+      fingerprint: this.#fingerprint,
+      leaseSeconds,
+      onLeaseEnd,
+    })
+    return answer.status === "claimed" ? ended(await this.#run(effect, answer.claim)) : this.#standing(answer)
+  }
+
+  async #run(effect: Effect, claim: Claim): Promise<Report> {
+    try {
+      const signal = AbortSignal.timeout(this.#rules.leaseSeconds * 1000 * (1 - MARGIN))
+      return await this.#record(claim, await effect({ idempotencyKey: this.#id, signal }))
+    } catch (error) {
+      this.#parts.observe({
+        event: "fault",
+        name: this.#rules.name,
+        error: error instanceof Error ? error.name : typeof error,
+      })
+      return report(this.#rules.onLeaseEnd === "report" ? "outcome_unknown" : "in_progress", this.#id)
+    }
+  }
+
+  async #record(claim: Claim, result: EffectResult): Promise<Report> {
+    switch (result.kind) {
+      case "done":
+        return this.#finish(claim, "completed", report("completed", this.#id, { data: result.data, text: result.text }))
+      case "refused":
+        return this.#finish(
+          claim,
+          "failed",
+          report("failed", this.#id, { text: result.text, nextAction: result.nextAction }),
+        )
+      case "failed":
+        await this.#parts.ledger.release(this.#key, claim)
+        return report("failed", this.#id, {
+          retryable: true,
+          text: result.text,
+          nextAction: "Send the same request with the same requestState again.",
+        })
+    }
+  }
+
+  async #finish(claim: Claim, outcome: Outcome, mine: Report): Promise<Report> {
+    const answer = await this.#parts.ledger.record(this.#key, claim, outcome, await this.#stored(mine))
+    if (answer.status === "done") return mine
+    // The lease ended and somebody else owns the operation or has settled it: their record is the truth.
+    const standing = await this.#parts.ledger.lookup(this.#key, this.#fingerprint)
+    return standing.status === "recorded" ? this.#replay(standing) : report("in_progress", this.#id)
+  }
+
+  async #standing(answer: Exclude<ClaimAnswer, { status: "claimed" }>): Promise<LegEnd> {
+    switch (answer.status) {
+      case "recorded": {
+        const repeats = answer.sameInput && this.#rules.replay === "result"
+        return ended(repeats ? await this.#replay(answer) : alreadyUsed(this.#id, answer.outcome))
+      }
+      case "running":
+      case "unknown":
+        return ended(this.#unsettled(answer))
+      case "late":
+        return { kind: "refused", reason: "expired" }
+    }
+  }
+
+  #unsettled(answer: Unsettled): Report {
+    const running = answer.status === "running"
+    if (!answer.sameInput) return alreadyUsed(this.#id, running ? "running" : "outcome_unknown")
+    return report(running ? "in_progress" : "outcome_unknown", this.#id)
+  }
+
+  /** Past its time, an authentic state shows the outcome to an exact repeat, and to nobody else. */
+  async #lookUp(): Promise<LegEnd> {
+    const standing = await this.#parts.ledger.lookup(this.#key, this.#fingerprint)
+    if (standing.status !== "recorded" || !standing.sameInput) return { kind: "refused", reason: "expired" }
+    return this.#standing(standing)
+  }
+
+  async #replay({ outcome, body }: Recorded): Promise<Report> {
+    const opened = body && (await this.#parts.results.open(this.#box(), body))
+    const stored = StoredReport.safeParse(opened?.ok ? opened.result : undefined)
+    return stored.success ? report(outcome, this.#id, stored.data) : reportWithoutResult(outcome, this.#id)
+  }
+
+  #stored({ retryable, nextAction, text, data }: Report): Promise<Uint8Array> {
+    return this.#parts.results.seal(this.#box(), { retryable, nextAction, text, data })
+  }
+
+  #box() {
+    return { tenant: this.#key.tenant, operation: this.#id }
+  }
+}
+
+function ended(report: Report): LegEnd {
+  return { kind: "report", report }
+}
+
+/** What was decided on: the sealed questions and earlier answers, and this leg's answers as received. */
+function fingerprint(contents: Contents, received: string): Uint8Array {
+  const earlier = canonicalJson(contents.state)
+  return sha256(pae("fingerprint", contents.asked, earlier.ok ? earlier.text : undefined, received)).slice(0, 16)
+}

@@ -1,0 +1,359 @@
+import { describe, expect, it } from "vitest"
+import { z } from "zod"
+import type { LedgerClient } from "../../src/ledger/index.ts"
+import {
+  type Dialogue,
+  done,
+  type Effect,
+  failed,
+  form,
+  InvalidArguments,
+  type OperationOptions,
+  operation,
+  refused,
+} from "../../src/operation/index.ts"
+import { stage } from "./stage.ts"
+
+const Approval = z.object({ approved: z.boolean() })
+const Arguments = z.object({ name: z.string().optional() })
+type Arguments = z.infer<typeof Arguments>
+
+const OPTIONS: OperationOptions<Arguments> = {
+  name: "launch",
+  input: Arguments,
+  rounds: 3,
+  timeoutSeconds: 600,
+  replay: "result",
+  leaseSeconds: 5,
+  onLeaseEnd: "report",
+}
+
+/** Asks once and commits; `ran` counts what really happened. */
+function launch(changes: Partial<OperationOptions<Arguments>> = {}, effect?: Effect, question = "Launch?") {
+  const counted = { ran: 0 }
+  const definition = operation({ ...OPTIONS, ...changes }, async (op) => {
+    const { approved } = await op.ask("approval", form(Approval, question))
+    if (!approved) return op.decline("It stays on the ground.")
+    return op.commit(async (context) => {
+      counted.ran += 1
+      return effect ? effect(context) : done({ launched: context.idempotencyKey }, "It flies.")
+    })
+  })
+  return { definition, counted }
+}
+
+const yes = { approval: { action: "accept", content: { approved: true } } }
+const no = { approval: { action: "accept", content: { approved: false } } }
+const decline = { approval: { action: "decline" } }
+
+describe("an operation", () => {
+  it("asks, commits once under its id, and tells repeats from other answers", async () => {
+    const { run, ask, report } = stage()
+    const { definition, counted } = launch()
+    const { state, requests } = await ask(definition)
+    expect(requests).toMatchObject({ approval: { params: { mode: "form", message: "Launch?" } } })
+    const first = await report(definition, { state, responses: yes })
+    expect(first).toMatchObject({ status: "completed", data: { launched: first.operationId }, text: "It flies." })
+    expect(await run(definition, { state, responses: yes })).toEqual({ kind: "report", report: first })
+    expect(await report(definition, { state, responses: no })).toMatchObject({
+      status: "already_used",
+      recorded: "completed",
+    })
+    expect(await report(definition, { state, responses: decline })).toMatchObject({ status: "already_used" })
+    expect(counted.ran).toBe(1)
+  })
+
+  it("refuses an exact repeat where it says so, but not its own first answer", async () => {
+    for (const responses of [yes, no, decline]) {
+      const { ask, report } = stage()
+      const { definition } = launch({ replay: "reject" })
+      const { state } = await ask(definition)
+      const first = await report(definition, { state, responses })
+      expect(first.status).toBe(responses === yes ? "completed" : "declined")
+      expect(await report(definition, { state, responses })).toMatchObject({
+        status: "already_used",
+        recorded: first.status,
+      })
+    }
+  })
+
+  it("reads an answer that means no as a decline, in the author's words", async () => {
+    const { ask, report } = stage()
+    const { definition, counted } = launch()
+    const { state } = await ask(definition)
+    const said = await report(definition, { state, responses: no })
+    expect(said).toMatchObject({ status: "declined", retryable: false, text: "It stays on the ground." })
+    expect(await report(definition, { state, responses: no })).toEqual(said)
+    expect(counted.ran).toBe(0)
+  })
+
+  it("runs once for twenty racing legs", async () => {
+    const { ask, report } = stage()
+    const { definition, counted } = launch()
+    const { state } = await ask(definition)
+    const reports = await Promise.all(Array.from({ length: 20 }, () => report(definition, { state, responses: yes })))
+    expect(counted.ran).toBe(1)
+    const statuses = reports.map(({ status }) => status)
+    expect(statuses).toContain("completed")
+    expect(statuses.every((status) => status === "completed" || status === "in_progress")).toBe(true)
+  })
+
+  it("asks one question after another, each with the earlier answers sealed", async () => {
+    const { ask, report } = stage()
+    const names: string[] = []
+    const christen = operation({ ...OPTIONS, name: "christen" }, async (op) => {
+      const { name } = await op.ask("name", form(z.object({ name: z.string() }), "Which name?"))
+      const { approved } = await op.ask("approval", form(Approval, `Call it ${name}?`))
+      if (!approved) return op.decline("It has no name.")
+      return op.commit(async () => {
+        names.push(name)
+        return done({ name }, "It has a name.")
+      })
+    })
+    const first = await ask(christen)
+    const second = await ask(christen, {
+      state: first.state,
+      responses: { name: { action: "accept", content: { name: "Ada" } } },
+    })
+    expect(second.requests).toMatchObject({ approval: { params: { message: "Call it Ada?" } } })
+    const renamed = { ...yes, name: { action: "accept", content: { name: "Eve" } } }
+    expect(await report(christen, { state: second.state, responses: renamed })).toMatchObject({ status: "completed" })
+    expect(names).toEqual(["Ada"])
+    // The first question's other branch meets the same record.
+    const branch = await ask(christen, {
+      state: first.state,
+      responses: { name: { action: "accept", content: { name: "Bob" } } },
+    })
+    expect(await report(christen, { state: branch.state, responses: yes })).toMatchObject({ status: "already_used" })
+    expect(names).toEqual(["Ada"])
+  })
+})
+
+describe("an effect", () => {
+  it("that throws leaves its outcome unknown, and never runs again under `report`", async () => {
+    const { ask, report, events } = stage()
+    const { definition, counted } = launch({ leaseSeconds: 1 }, async () => {
+      throw new RangeError("secret of a person")
+    })
+    const { state } = await ask(definition)
+    expect(await report(definition, { state, responses: yes })).toMatchObject({
+      status: "outcome_unknown",
+      retryable: false,
+    })
+    expect(await report(definition, { state, responses: yes })).toMatchObject({ status: "in_progress" })
+    await new Promise((resolve) => setTimeout(resolve, 1_050))
+    expect(await report(definition, { state, responses: yes })).toMatchObject({ status: "outcome_unknown" })
+    expect(await report(definition, { state, responses: decline })).toMatchObject({
+      status: "already_used",
+      recorded: "outcome_unknown",
+    })
+    expect(counted.ran).toBe(1)
+    expect(JSON.stringify(events)).toContain("RangeError")
+    expect(JSON.stringify(events)).not.toContain("secret")
+  })
+
+  it("that throws runs again under `rerun` when its lease has ended, with the same key", async () => {
+    const { ask, report } = stage()
+    const keys: string[] = []
+    const { definition } = launch({ leaseSeconds: 1, onLeaseEnd: "rerun" }, async ({ idempotencyKey }) => {
+      keys.push(idempotencyKey)
+      if (keys.length === 1) throw new Error("lost")
+      return done({}, "It flies.")
+    })
+    const { state } = await ask(definition)
+    expect(await report(definition, { state, responses: yes })).toMatchObject({
+      status: "in_progress",
+      retryable: true,
+    })
+    await new Promise((resolve) => setTimeout(resolve, 1_050))
+    expect(await report(definition, { state, responses: yes })).toMatchObject({ status: "completed" })
+    expect(new Set(keys).size).toBe(1)
+    expect(keys).toHaveLength(2)
+  })
+
+  it("that could not begin gives the operation back", async () => {
+    const { ask, report } = stage()
+    let broken = true
+    const { definition, counted } = launch({}, async () => (broken ? failed("No fuel.") : done({}, "It flies.")))
+    const { state } = await ask(definition)
+    expect(await report(definition, { state, responses: yes })).toMatchObject({
+      status: "failed",
+      retryable: true,
+      text: "No fuel.",
+    })
+    broken = false
+    expect(await report(definition, { state, responses: yes })).toMatchObject({ status: "completed" })
+    expect(counted.ran).toBe(2)
+  })
+
+  it("that is refused for good is recorded so", async () => {
+    const { ask, report } = stage()
+    const { definition, counted } = launch({}, async () => refused("The pad is taken.", "Choose another pad."))
+    const { state } = await ask(definition)
+    const first = await report(definition, { state, responses: yes })
+    expect(first).toMatchObject({ status: "failed", retryable: false, nextAction: "Choose another pad." })
+    expect(await report(definition, { state, responses: yes })).toEqual(first)
+    expect(counted.ran).toBe(1)
+  })
+
+  it("is told to stop before its lease ends", async () => {
+    const { ask, report } = stage()
+    const { definition } = launch({ leaseSeconds: 1 }, async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve))
+      return failed("Stopped in time.")
+    })
+    const { state } = await ask(definition)
+    expect(await report(definition, { state, responses: yes })).toMatchObject({ status: "failed", retryable: true })
+  })
+
+  it("is kept alive until its outcome is recorded, whoever hangs up", async () => {
+    const kept: Promise<unknown>[] = []
+    const { ask, run } = stage({ waitUntil: (work) => kept.push(work) })
+    const { definition } = launch()
+    const { state } = await ask(definition)
+    await run(definition, { state, responses: yes })
+    expect(kept).toHaveLength(1)
+  })
+})
+
+describe("a definition that changed between two legs", () => {
+  const changed = [
+    launch({ version: "2" }),
+    launch({ rounds: 2 }),
+    launch({ timeoutSeconds: 60 }),
+    launch({ onLeaseEnd: "rerun" }),
+    launch({}, undefined, "Launch now?"),
+    {
+      definition: operation(OPTIONS, async (op: Dialogue) => op.commit(async () => done({}, "Unasked."))),
+      counted: { ran: 0 },
+    },
+  ]
+
+  it.each(changed)("gives policy_changed, finally, and runs nothing (%#)", async ({ definition, counted }) => {
+    const { ask, report } = stage()
+    const { state } = await ask(launch().definition)
+    const said = await report(definition, { state, responses: yes })
+    expect(said).toMatchObject({ status: "policy_changed", retryable: true })
+    expect(await report(launch().definition, { state, responses: yes })).toMatchObject({ status: "policy_changed" })
+    expect(counted.ran).toBe(0)
+  })
+
+  it.each(changed)("yields to an outcome that was recorded before (%#)", async ({ definition }) => {
+    const { ask, report } = stage()
+    const { state } = await ask(launch().definition)
+    const completed = await report(launch().definition, { state, responses: yes })
+    expect(await report(definition, { state, responses: yes })).toEqual(completed)
+  })
+})
+
+describe("an author's slip", () => {
+  it("does not commit without verified state: the client comes back at once with state alone", async () => {
+    const { ask, report } = stage()
+    let ran = 0
+    const direct = operation({ ...OPTIONS, name: "direct" }, async (op) =>
+      op.commit(async () => {
+        ran += 1
+        return done({}, "Done.")
+      }),
+    )
+    const { state, requests } = await ask(direct)
+    expect(requests).toEqual({})
+    expect(ran).toBe(0)
+    const first = await report(direct, { state })
+    expect(first).toMatchObject({ status: "completed" })
+    expect(await report(direct, { state })).toEqual(first)
+    expect(ran).toBe(1)
+  })
+
+  it("does not take a question for an answer in a catch", async () => {
+    const { ask } = stage()
+    let reached = false
+    const careless = operation({ ...OPTIONS, name: "careless" }, async (op) => {
+      await op.ask("approval", form(Approval, "May I?")).catch(() => ({ approved: true }))
+      reached = true
+      return op.commit(async () => done({}, "Done."))
+    })
+    await ask(careless)
+    expect(reached).toBe(false)
+  })
+
+  it("is said without quoting anybody", async () => {
+    const { run, ask, report, events } = stage()
+    const twice = operation({ ...OPTIONS, name: "twice" }, async (op) => {
+      await op.ask("approval", form(Approval, "May I?"))
+      await op.ask("approval", form(Approval, "Really?"))
+      return op.commit(async () => done({}, "Done."))
+    })
+    const { state } = await ask(twice)
+    expect(await report(twice, { state, responses: yes })).toMatchObject({ status: "failed", retryable: true })
+    const broken = operation({ ...OPTIONS, name: "broken" }, async () => {
+      throw new RangeError("secret of a person")
+    })
+    await expect(run(broken)).rejects.toThrow("The server failed before anything was done.")
+    expect(events.filter(({ event }) => event === "fault")).toEqual([
+      { event: "fault", name: "twice", error: "TypeError" },
+      { event: "fault", name: "broken", error: "RangeError" },
+    ])
+  })
+
+  it("is a RangeError where a limit is out of range", () => {
+    for (const wrong of [
+      { rounds: 0 },
+      { rounds: 21 },
+      { timeoutSeconds: 86_401 },
+      { leaseSeconds: 26 },
+      { rounds: 1.5 },
+    ]) {
+      expect(() => launch(wrong)).toThrow(RangeError)
+    }
+  })
+})
+
+describe("arguments", () => {
+  it("that cannot be sealed or do not fit are said to be so", async () => {
+    const { run } = stage()
+    const { definition } = launch()
+    for (const sent of [{ name: 7 }, { name: "\ud800" }, { other: 2 ** 53 }, "text", []]) {
+      await expect(run(definition, { arguments: sent })).rejects.toThrow(InvalidArguments)
+    }
+  })
+})
+
+describe("the ledger", () => {
+  function counting(ledger: LedgerClient) {
+    const calls: string[] = []
+    const counted = new Proxy(ledger, {
+      get: (target, verb: keyof LedgerClient) => {
+        calls.push(verb)
+        return target[verb]
+      },
+    })
+    return { calls, counted }
+  }
+
+  it("is not called to ask, and twice to commit", async () => {
+    const { calls, counted } = counting(stage().parts.ledger)
+    const { ask, report } = stage({ ledger: counted })
+    const { definition } = launch()
+    const { state } = await ask(definition)
+    await ask(definition, { state, responses: {} })
+    expect(calls).toEqual([])
+    await report(definition, { state, responses: yes })
+    expect(calls).toEqual(["claim", "record"])
+  })
+
+  it("that cannot be reached leaves a state that can be sent again", async () => {
+    const { parts } = stage()
+    const down: LedgerClient = {
+      ...parts.ledger,
+      claim: async () => {
+        throw new Error("unreachable")
+      },
+    }
+    const { ask, report } = stage({ ledger: down })
+    const { definition, counted } = launch()
+    const { state } = await ask(definition)
+    expect(await report(definition, { state, responses: yes })).toMatchObject({ status: "failed", retryable: true })
+    expect(counted.ran).toBe(0)
+  })
+})

@@ -1,0 +1,72 @@
+import { env } from "cloudflare:workers"
+import type { Principal, TenantId } from "../../src/brands.ts"
+import { createLedgerClient } from "../../src/ledger/index.ts"
+import {
+  type Call,
+  type LegEnd,
+  type Operation,
+  type OperationEvent,
+  type Report,
+  type RuntimeParts,
+  runLeg,
+} from "../../src/operation/index.ts"
+import { bytesToBase64Url, createResultBox, createSealer, parseKeyRing } from "../../src/seal/index.ts"
+
+const now = () => Date.now()
+const random = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes)
+
+/** The real parts, on the real ledger, with one fresh key; events are kept and waits awaited by the test. */
+export function stage(changes: Partial<RuntimeParts> = {}) {
+  const key = bytesToBase64Url(random(new Uint8Array(32)))
+  const parsed = parseKeyRing(JSON.stringify([{ key, sealsFrom: new Date(0).toISOString() }]))
+  if (!parsed.ok) throw new Error(parsed.problem)
+  const { ring } = parsed
+  const events: OperationEvent[] = []
+  const parts: RuntimeParts = {
+    sealer: createSealer({ purpose: "mcp", ring, now, random }),
+    results: createResultBox({ ring, now, random }),
+    ledger: createLedgerClient({ namespace: env.LEDGER, purpose: "mcp", jurisdictions: new Map() }),
+    home: () => ({ region: 0, shard: 0 }),
+    now,
+    random,
+    ttlSeconds: 60,
+    waitUntil: () => {},
+    observe: (event) => events.push(event),
+    ...changes,
+  }
+  const caller = {
+    tenant: "claim:acme" as TenantId,
+    principal: '["https://issuer.test","alice",null]' as Principal,
+    scopes: new Set(["mcp"]),
+  }
+  const run = <Input>(operation: Operation<Input>, call: Partial<Call> = {}): Promise<LegEnd> =>
+    runLeg(
+      operation,
+      {
+        caller,
+        audience: "https://waxseal.test/mcp",
+        method: "tools/call",
+        target: operation.name,
+        arguments: {},
+        state: undefined,
+        responses: undefined,
+        ...call,
+      },
+      parts,
+    )
+  return {
+    parts,
+    events,
+    run,
+    async ask<Input>(operation: Operation<Input>, call: Partial<Call> = {}) {
+      const end = await run(operation, call)
+      if (end.kind !== "ask") throw new Error(`The leg ended with ${end.kind}, not with a question.`)
+      return end
+    },
+    async report<Input>(operation: Operation<Input>, call: Partial<Call> = {}): Promise<Report> {
+      const end = await run(operation, call)
+      if (end.kind !== "report") throw new Error(`The leg ended with ${end.kind}, not with a report.`)
+      return end.report
+    },
+  }
+}
