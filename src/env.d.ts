@@ -1,0 +1,7 @@
+declare namespace Cloudflare {
+  /** The bindings of wrangler.toml; settings and secrets are read by settings.ts alone, which trusts none of them. */
+  interface Env {
+    readonly LEDGER: DurableObjectNamespace<import("./ledger/index.ts").Ledger>
+    readonly REGISTRY: DurableObjectNamespace<import("./mcp/demo/registry.ts").Registry>
+  }
+}

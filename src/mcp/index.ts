@@ -1,0 +1,6 @@
+/*
+ * The MCP endpoint: what stands in front of the official SDK, and one file for each tool, prompt and resource.
+ * Knows operations and identities; knows nothing of how state is sealed or where records live.
+ */
+export { Registry } from "./demo/registry.ts"
+export { MCP_PATH, type Surroundings, serveMcp } from "./endpoint.ts"

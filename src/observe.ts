@@ -1,0 +1,16 @@
+/*
+ * What the operator sees: one JSON line an event. Never an answer, a state, a token, an argument or a principal.
+ */
+import type { OperationEvent } from "./operation/index.ts"
+
+export type LogEvent = OperationEvent | { readonly event: "misconfigured"; readonly problem: string }
+
+/** Writes one line to the platform's log. */
+export function log(event: LogEvent): void {
+  console.log(JSON.stringify(event))
+}
+
+/** The name of whatever was thrown. */
+export function errorName(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error
+}

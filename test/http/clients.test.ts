@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { makeIdentity } from "../support/identity.ts"
+import { type Running, startWorker } from "../support/workerd.ts"
+
+let storage: string
+let worker: Running
+let token: string
+
+beforeAll(async () => {
+  const identity = await makeIdentity()
+  storage = await mkdtemp(join(tmpdir(), "waxseal-"))
+  worker = await startWorker({ bindings: identity.bindings, storage })
+  token = await identity.token({ principal: "alice", audience: `${worker.url}/mcp` })
+})
+
+afterAll(async () => {
+  await worker.stop()
+  await rm(storage, { recursive: true, force: true })
+})
+
+type Mode = "auto" | "legacy"
+type Action = { action: "accept"; content: { region: string } } | { action: "decline" | "cancel" }
+
+async function connect(mode: Mode, answer: Action): Promise<{ client: Client; asked: string[] }> {
+  const client = new Client(
+    { name: "waxseal-test", version: "1.0.0" },
+    { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode } },
+  )
+  const asked: string[] = []
+  client.setRequestHandler("elicitation/create", async ({ params }) => {
+    asked.push(params.message)
+    return answer
+  })
+  const requestInit = { headers: { authorization: `Bearer ${token}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${worker.url}/mcp`), { requestInit }))
+  return { client, asked }
+}
+
+it("a client of revision 2026-07-28 asks its person and gets one database", async () => {
+  const { client, asked } = await connect("auto", { action: "accept", content: { region: "eu-west-1" } })
+  expect(client.getProtocolEra()).toBe("modern")
+  const result = await client.callTool({ name: "provision_database", arguments: { name: "orders" } })
+  expect(asked).toEqual(['In which region shall the database "orders" be created?'])
+  expect(result.structuredContent).toMatchObject({
+    status: "completed",
+    database: { name: "orders", region: "eu-west-1" },
+  })
+  const listed = await client.callTool({ name: "list_created", arguments: {} })
+  expect(listed.structuredContent).toMatchObject({ databases: [{ name: "orders", region: "eu-west-1" }] })
+  await client.close()
+})
+
+it("a client of revision 2026-07-28 passes on its person's no", async () => {
+  const { client } = await connect("auto", { action: "decline" })
+  const result = await client.callTool({ name: "provision_database", arguments: { name: "declined" } })
+  expect(result.structuredContent).toMatchObject({ status: "declined", retryable: false })
+  expect(result.isError).toBeFalsy()
+  await client.close()
+})
+
+it("a client of revision 2025-11-25 reads and lists, and is told why it cannot be asked", async () => {
+  const { client, asked } = await connect("legacy", { action: "accept", content: { region: "eu-west-1" } })
+  expect(client.getProtocolEra()).toBe("legacy")
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toEqual(["provision_database", "list_created"])
+  const result = await client.callTool({ name: "provision_database", arguments: { name: "legacy" } })
+  expect(result).toMatchObject({ isError: true })
+  expect(JSON.stringify(result.content)).toContain("2026-07-28")
+  expect(asked).toEqual([])
+  const { contents } = await client.readResource({ uri: "waxseal://created" })
+  expect(JSON.stringify(contents)).not.toContain("legacy")
+  await client.close()
+})
