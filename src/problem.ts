@@ -1,18 +1,17 @@
 /** Stable codes of errors outside MCP's own. */
-export type ProblemCode = "misconfigured" | "not_found" | "method_not_allowed" | "internal"
+export type ProblemCode = "misconfigured" | "not_found" | "internal"
 
 const STATUS: Record<ProblemCode, readonly [status: number, title: string]> = {
   misconfigured: [503, "The service is not configured"],
   not_found: [404, "Not found"],
-  method_not_allowed: [405, "Method not allowed"],
   internal: [500, "Internal error"],
 }
 
 /** An RFC 9457 problem document. `detail` says what is wrong and what to do, and repeats nothing that must stay secret. */
-export function problem(code: ProblemCode, detail: string, headers: Record<string, string> = {}): Response {
+export function problem(code: ProblemCode, detail: string): Response {
   const [status, title] = STATUS[code]
   return Response.json(
     { type: "about:blank", title, status, detail, code },
-    { status, headers: { ...headers, "Content-Type": "application/problem+json" } },
+    { status, headers: { "Content-Type": "application/problem+json" } },
   )
 }

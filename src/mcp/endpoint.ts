@@ -35,11 +35,12 @@ export async function serveMcp(request: Request, surroundings: Surroundings): Pr
   const origin = request.headers.get("origin")
   if (origin !== null && !allowedOrigins.includes(origin)) return rpcError(403, -32_000, "This origin is not allowed.")
 
+  if (request.method !== "POST") return rpcError(405, -32_000, "Send requests by POST.", { Allow: "POST" })
+
   const verified = await verifier(request.headers.get("authorization"), audience)
   if (!verified.ok) return refuse(verified, metadata)
   if (!verified.identity.scopes.has("mcp")) return refuse({ problem: "insufficient_scope", scope: "mcp" }, metadata)
 
-  if (request.method !== "POST") return rpcError(405, -32_000, "Send requests by POST.", { Allow: "POST" })
   const body = await readBody(request)
   switch (body.kind) {
     case "too_large":

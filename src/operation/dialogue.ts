@@ -82,7 +82,7 @@ export class Dialogue {
   async commit(effect: Effect): Promise<never> {
     const spending = await this.#decided()
     const end = spending.commit(effect)
-    this.#leg.parts.waitUntil(end)
+    this.#leg.parts.waitUntil(Promise.allSettled([end]))
     return this.#over(await end)
   }
 

@@ -46,9 +46,11 @@ export async function runLeg<Input>(operation: Operation<Input>, call: Call, par
 
 async function bind({ caller, audience, method, target, arguments: sent }: Call): Promise<Binding> {
   const { tenant, principal } = caller
-  const digest = await digestArguments(sent ?? {})
+  const binding = { tenant, principal, audience, method, target }
+  if (sent === undefined) return binding
+  const digest = await digestArguments(sent)
   if (!digest.ok) throw new InvalidArguments(`Invalid arguments: ${digest.problem}`)
-  return { tenant, principal, audience, method, target, argumentsDigest: digest.digest }
+  return { ...binding, argumentsDigest: digest.digest }
 }
 
 async function verify(
