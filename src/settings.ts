@@ -3,7 +3,7 @@
 // It must not know what the values are used for, and no problem that it states repeats a value.
 import type { JSONWebKeySet } from "jose"
 import { z } from "zod"
-import { isDevelopmentRing, type KeyRing, parseKeyRing } from "./seal/index.ts"
+import { isDevelopmentRing, type KeyRing, parseKeyRing, ringProblem } from "./seal/index.ts"
 
 /** Where Cloudflare keeps a tenant's objects, when it must not be anywhere. */
 export type Jurisdiction = "eu" | "fedramp"
@@ -101,6 +101,12 @@ export function checkHost(settings: Settings, url: URL): string | undefined {
     return "PUBLIC_URL: is required on hosts other than localhost; set the origin that clients use."
   }
   return undefined
+}
+
+/** Why no state can be sealed at this time, as a whole sentence; time passes, so this is asked again and again. */
+export function checkRing(settings: Settings, now: number): string | undefined {
+  const problem = ringProblem(settings.ring, now)
+  return problem === undefined ? undefined : `SEAL_KEYS: ${problem}.`
 }
 
 /** The origin that this deployment is known by, without a trailing slash. */
@@ -217,7 +223,7 @@ const ring = z
   .transform((text, context): KeyRing => {
     const parsed = parseKeyRing(text)
     if (parsed.ok) return parsed.ring
-    context.addIssue(parsed.problem)
+    context.addIssue(`${parsed.problem}.`)
     return z.NEVER
   })
 

@@ -5,23 +5,25 @@ import { type RowKey, SealedRows } from "./sealed-rows.ts"
 import type { Attempt, Claim, ClaimAnswer, FinishAnswer, LookupAnswer, Outcome, SettleAnswer } from "./types.ts"
 
 const SWEEP_EVERY_MS = 15 * 60_000
-/** An alarm set for this very moment by an alarm stalls the chain. */
+/** A few milliseconds: an alarm that an alarm sets for its own moment stalls. */
 const SWEEP_ON_MS = 5
-const SWEPT_AT = "swept_at"
+const SWEPT_AT_KEY = "swept_at"
 
 /**
  * One shard of the ledger: a Durable Object that spends operations and records their outcomes.
  *
  * Storage is the truth, and each call is decided in one synchronous block, so that of any number of racing claims one
- * wins, whatever crashes. As long as the object has tables an alarm is set that sweeps them; an object that is swept
- * empty gives all its storage back but for the time of the sweep.
+ * wins, whatever crashes. As long as the object has tables, an alarm is set that sweeps them. Swept empty, it gives
+ * its storage back and keeps one number, the time of the sweep.
  *
- * Reached through `createLedgerClient`, not directly.
+ * Reached through `createLedgerClient`, which checks what it sends, and never directly.
  */
 export class Ledger extends DurableObject {
   readonly #rows = new SealedRows(this.ctx.storage, () => this.#sweepIn(SWEEP_EVERY_MS))
   readonly #operations = new SealedOperations(this.#rows)
   readonly #commits = new GroupCommit()
+  /** Read from storage once, and only ever changed together with it. */
+  #sweptAt: number | undefined
 
   claim(key: RowKey, attempt: Attempt): Promise<ClaimAnswer> {
     return this.#commits.run(() => this.#operations.claim(this.#now(), key, attempt))
@@ -50,7 +52,8 @@ export class Ledger extends DurableObject {
     const left = this.#rows.sweep(now - AFTERLIFE_MS)
     if (left === "empty") this.#deleteAll()
     else if (left === "more to sweep") this.#sweepIn(SWEEP_ON_MS)
-    this.ctx.storage.kv.put(SWEPT_AT, now)
+    this.ctx.storage.kv.put(SWEPT_AT_KEY, now)
+    this.#sweptAt = now
   }
 
   /** Takes the alarm along. In one turn with the check that nothing is left: a claim in between would be lost. */
@@ -59,9 +62,10 @@ export class Ledger extends DurableObject {
     this.#rows.forget()
   }
 
-  /** Time never runs back over swept records: what they spent would be unspent. */
+  /** This object's clock. It never runs back over swept records: what they spent would be unspent. */
   #now(): number {
-    return Math.max(Date.now(), this.ctx.storage.kv.get<number>(SWEPT_AT) ?? 0)
+    this.#sweptAt ??= this.ctx.storage.kv.get<number>(SWEPT_AT_KEY) ?? 0
+    return Math.max(Date.now(), this.#sweptAt)
   }
 
   #sweepIn(milliseconds: number): void {

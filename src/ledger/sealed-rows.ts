@@ -105,9 +105,9 @@ export class SealedRows {
   /** Deletes a bounded number of the rows whose deadline lies before the given time, and says whether any are left. */
   sweep(before: number): "more to sweep" | "swept" | "empty" {
     if (!this.#present()) return "empty"
-    const bodies = this.#deleteOldest("sealed_body", before, BODIES_SWEPT_AT_ONCE)
-    const rows = this.#deleteOldest("sealed", before, ROWS_SWEPT_AT_ONCE)
-    if (bodies === BODIES_SWEPT_AT_ONCE || rows === ROWS_SWEPT_AT_ONCE) return "more to sweep"
+    const moreBodies = this.#deleteOldest("sealed_body", before, BODIES_SWEPT_AT_ONCE)
+    const moreRows = this.#deleteOldest("sealed", before, ROWS_SWEPT_AT_ONCE)
+    if (moreBodies || moreRows) return "more to sweep"
     return this.#isEmpty() ? "empty" : "swept"
   }
 
@@ -148,13 +148,19 @@ export class SealedRows {
     )
   }
 
-  #deleteOldest(table: "sealed" | "sealed_body", before: number, atMost: number): number {
-    return this.#storage.sql.exec(
-      `DELETE FROM ${table} WHERE (deadline, id) IN
-        (SELECT deadline, id FROM ${table} WHERE deadline < ? ORDER BY deadline, id LIMIT ?)`,
-      before,
-      atMost,
-    ).rowsWritten
+  /** True when rows are left that lie before the given time. */
+  #deleteOldest(table: "sealed" | "sealed_body", before: number, atMost: number): boolean {
+    const { sql } = this.#storage
+    const [next] = sql
+      .exec<{ deadline: number; id: ArrayBuffer }>(
+        `SELECT deadline, id FROM ${table} WHERE deadline < ? ORDER BY deadline, id LIMIT 1 OFFSET ?`,
+        before,
+        atMost,
+      )
+      .toArray()
+    if (next === undefined) sql.exec(`DELETE FROM ${table} WHERE deadline < ?`, before)
+    else sql.exec(`DELETE FROM ${table} WHERE (deadline, id) < (?, ?)`, next.deadline, next.id)
+    return next !== undefined
   }
 
   #isEmpty(): boolean {

@@ -1,9 +1,9 @@
-import { createMcpHandler } from "@modelcontextprotocol/server"
+import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server"
 import { metadataPath, refuse, type Verifier } from "../auth/index.ts"
 import type { RuntimeParts } from "../operation/index.ts"
 import { readBody } from "./body.ts"
 import type { Exchange } from "./exchange.ts"
-import { createServer } from "./server.ts"
+import type { Era } from "./legs.ts"
 
 /** Where the endpoint lives. */
 export const MCP_PATH = "/mcp"
@@ -17,24 +17,36 @@ export interface Surroundings {
   readonly parts: RuntimeParts
 }
 
-/** Requests on their way through the SDK, which hands its factory the request and nothing else of ours. */
-const exchanges = new WeakMap<Request, Exchange>()
+/** Answers one request at the endpoint. */
+export type McpEndpoint = (request: Request, surroundings: Surroundings) => Promise<Response>
 
-const handler = createMcpHandler(({ era, requestInfo }) => {
-  const exchange = requestInfo && exchanges.get(requestInfo)
-  if (!exchange) throw new Error("A request reached the MCP server without passing its door.")
-  return createServer(exchange, era)
-})
+/**
+ * Makes the endpoint of one kind of server: origin, method, identity, scope and body first, then the official SDK.
+ * Make it once; every request gets a server of its own from `createServer`.
+ */
+export function createMcpEndpoint(createServer: (exchange: Exchange, era: Era) => McpServer): McpEndpoint {
+  // The SDK hands its factory the request and nothing else of ours.
+  const exchanges = new WeakMap<Request, Exchange>()
+  const sdk = createMcpHandler(({ era, requestInfo }) => {
+    const exchange = requestInfo && exchanges.get(requestInfo)
+    if (!exchange) throw new Error("A request reached the MCP server without passing its door.")
+    return createServer(exchange, era)
+  })
+  return async (request, surroundings) => {
+    const entered = await enter(request, surroundings)
+    if (entered instanceof Response) return entered
+    exchanges.set(request, entered)
+    return sdk.fetch(request, { parsedBody: entered.body })
+  }
+}
 
-/** Answers one request at `/mcp`: origin, identity, scope and body first, then the official SDK. */
-export async function serveMcp(request: Request, surroundings: Surroundings): Promise<Response> {
+async function enter(request: Request, surroundings: Surroundings): Promise<Exchange | Response> {
   const { base, verifier, allowedOrigins, parts } = surroundings
   const audience = `${base}${MCP_PATH}`
   const metadata = `${base}${metadataPath(MCP_PATH)}`
 
   const origin = request.headers.get("origin")
   if (origin !== null && !allowedOrigins.includes(origin)) return rpcError(403, -32_000, "This origin is not allowed.")
-
   if (request.method !== "POST") return rpcError(405, -32_000, "Send requests by POST.", { Allow: "POST" })
 
   const verified = await verifier(request.headers.get("authorization"), audience)
@@ -48,8 +60,7 @@ export async function serveMcp(request: Request, surroundings: Surroundings): Pr
     case "unreadable":
       return rpcError(400, -32_700, "The body is not JSON in UTF-8.")
     case "json":
-      exchanges.set(request, { identity: verified.identity, audience, body: body.value, parts })
-      return handler.fetch(request, { parsedBody: body.value })
+      return { identity: verified.identity, audience, body: body.value, parts }
   }
 }
 

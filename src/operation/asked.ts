@@ -1,24 +1,23 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import { pae } from "../seal/index.ts"
-import type { OperationRules } from "./define.ts"
+import type { Rules } from "./define.ts"
 
 /** Eight bytes are enough to notice a change; they prove nothing, the seal around them does. */
 const LENGTH = 8
 
 /**
- * A digest of what was asked so far: the operation's name, version and options, then each step's key and, for a
- * question, its words as sent. Never code. Sealed with every question, so that a deployment between two legs shows.
+ * A digest of what was asked so far: the name, the version and the rules, then each step's key and, for a question, its
+ * words as sent. Never code. Sealed with every question, so that a deployment between two legs shows.
  */
 export type Asked = Uint8Array
 
-/** The digest of an operation before its first step. */
-export function askedNothing(rules: OperationRules): Asked {
-  const { name, version, rounds, timeoutSeconds, replay, onLeaseEnd } = rules
-  return digest("operation", name, version, JSON.stringify([rounds, timeoutSeconds, replay, onLeaseEnd]))
+/** The digest before the first step. `more` are rules of the kind of dialogue. */
+export function askedNothing({ name, version, rounds, timeoutSeconds }: Rules, more: readonly string[]): Asked {
+  return digest("rules", name, version, JSON.stringify([rounds, timeoutSeconds, ...more]))
 }
 
 /** The digest after one step more. */
-export function askedAlso(before: Asked, step: "ask" | "commit", key?: string, words?: string): Asked {
+export function askedAlso(before: Asked, step: "ask" | "decide", key?: string, words?: string): Asked {
   return digest(before, step, key, words)
 }
 

@@ -1,118 +1,86 @@
 import { z } from "zod"
 import type { Json } from "../brands.ts"
 import { type Asked, askedAlso, sameAsked } from "./asked.ts"
-import type { OperationRules } from "./define.ts"
-import type { Effect } from "./effect.ts"
+import type { Rules } from "./define.ts"
 import type { Caller, Leg, LegEnd } from "./leg.ts"
-import type { Question } from "./question.ts"
+import { type AnswerOf, type Question, sealable } from "./question.ts"
 import { report } from "./report.ts"
-import { Spending } from "./spending.ts"
 
-/** The answers of earlier legs, in the order in which the handler asks. */
+type Questions = Readonly<Record<string, Question<unknown>>>
+type Answers<Asking> = { [Key in keyof Asking]: AnswerOf<Asking[Key]> }
+
+/** The answers so far, in the order in which the handler asks; `null` where one of several is missing. */
 const Journal = z.array(z.json())
 
 /**
- * An author's side of one operation. Every method either gives what was asked for or ends the leg. What ends a leg never
- * settles, so nothing of the author's runs after it: no `catch` takes a question for an answer, no second commit follows
- * the first.
+ * An author's side of one leg: asks. Every method either gives what was asked for or ends the leg. What ends a leg never
+ * settles, so nothing of the author's runs after it: no `catch` takes a question for an answer.
  */
-export class Dialogue {
+export abstract class Dialogue {
   readonly caller: Caller
-  readonly #rules: OperationRules
-  readonly #leg: Leg
+  protected readonly leg: Leg
+  readonly #rules: Rules
   readonly #end: (end: LegEnd) => void
-  /** Absent on a first leg: an operation is spent only on the strength of verified state. */
-  readonly #spending: Spending | undefined
   readonly #journal: Json[]
   readonly #keys = new Set<string>()
   #position = 0
   #asked: Asked
+  /** This leg's answers are still to be read; they belong to one step, the first that is not answered yet. */
+  #expectsAnswers: boolean
   /** The handler has come to the step for which this leg's state was sealed, and it is still the same step. */
   #arrived = false
 
-  constructor(rules: OperationRules, asked: Asked, leg: Leg, end: (end: LegEnd) => void) {
+  /** @param trusting whether answers count on a leg without state, which shows nobody that a question was put */
+  constructor(rules: Rules, asked: Asked, leg: Leg, end: (end: LegEnd) => void, trusting: boolean) {
     this.caller = leg.caller
+    this.leg = leg
     this.#rules = rules
-    this.#leg = leg
-    this.#end = end
     this.#asked = asked
-    this.#spending = leg.verified && new Spending(rules, leg, leg.verified)
+    this.#end = end
     this.#journal = Journal.parse(leg.verified?.contents.state ?? [])
+    this.#expectsAnswers = leg.verified !== undefined || trusting
   }
 
+  /** What a person's no makes of it all. */
+  protected abstract refuse(by: "declined" | "cancelled"): Promise<LegEnd>
+  /** What becomes of state that was sealed for another step than the one that the handler has come to. */
+  protected abstract change(): Promise<LegEnd>
+
   /**
-   * Puts a question and gives its answer. A decline or a cancel ends the operation; a missing or invalid answer puts the
+   * Puts a question and gives its answer. A decline or a cancel ends the dialogue; a missing or invalid answer puts the
    * question again.
    *
-   * @param key names the question in this operation; each key once
+   * @param key names the question; each key once
    */
   async ask<Answer>(key: string, question: Question<Answer>): Promise<Answer> {
-    if (this.#keys.has(key)) throw new TypeError(`The key ${key} is asked twice in ${this.#rules.name}.`)
-    this.#keys.add(key)
-    this.#asked = askedAlso(this.#asked, "ask", key, JSON.stringify(question.request))
-    const earlier = this.#journal[this.#position]
-    if (this.#spending && earlier !== undefined) {
-      this.#position += 1
-      return question.recall(earlier) ?? this.#changed(this.#spending)
-    }
-    if (this.#spending && !this.#arrived) {
-      if (!this.#arrive()) return this.#changed(this.#spending)
-      const reading = question.read(this.#leg.responses.byKey, key)
-      switch (reading.kind) {
-        case "answered":
-          this.#journal.push(reading.sealed)
-          this.#position += 1
-          return reading.answer
-        case "declined":
-        case "cancelled":
-          return this.#over(await this.#spending.settle(reading.kind))
-        case "unanswered":
-      }
-    }
-    return this.#suspend({ [key]: question.request })
+    const position = await this.#answered([[key, question]])
+    return this.#recall(question, position)
   }
 
-  /** Ends the operation without its effect: an answer that means no. */
-  async decline(text: string): Promise<never> {
-    const spending = await this.#decided()
-    return this.#over(await spending.settle("declined", { text }))
+  /** Puts several questions together and gives all answers, by key. Those that are missing are put again, alone. */
+  async askAll<Asking extends Questions>(questions: Asking): Promise<Answers<Asking>> {
+    const step = Object.entries(questions)
+    const start = await this.#answered(step)
+    const answers = step.map(async ([key, question], index) => [key, await this.#recall(question, start + index)])
+    return Object.fromEntries(await Promise.all(answers)) as Answers<Asking>
   }
 
-  /** Spends the operation and runs its effect, once, whatever is repeated or raced. */
-  async commit(effect: Effect): Promise<never> {
-    const spending = await this.#decided()
-    const end = spending.commit(effect)
-    this.#leg.parts.waitUntil(Promise.allSettled([end]))
-    return this.#over(await end)
-  }
-
-  /**
-   * The means to spend the operation, where verified state stands behind the decision. Without it the client gets state
-   * and no question and comes back at once, so that the effect runs on a leg that can be repeated after a lost response.
-   */
-  async #decided(): Promise<Spending> {
-    if (!this.#arrived) this.#asked = askedAlso(this.#asked, "commit")
-    if (!this.#spending) return this.#suspend({})
-    return this.#arrived || this.#arrive() ? this.#spending : this.#changed(this.#spending)
-  }
-
-  #arrive(): boolean {
-    this.#arrived = sameAsked(this.#leg.verified?.contents.asked, this.#asked)
+  /** Whether verified state stands behind a decision made here; without it the decision takes another leg. */
+  protected async decided(): Promise<boolean> {
+    if (!this.#arrived) this.#asked = askedAlso(this.#asked, "decide")
+    if (this.leg.verified && !this.#arrived && !this.#arrive()) return this.over(await this.change())
     return this.#arrived
   }
 
-  async #changed(spending: Spending): Promise<never> {
-    return this.#over(await spending.settle("policy_changed"))
-  }
-
-  async #suspend(requests: Extract<LegEnd, { kind: "ask" }>["requests"]): Promise<never> {
-    const { verified, parts, binding } = this.#leg
-    if (verified?.expired) return this.#over({ kind: "refused", reason: "expired" })
+  /** Sends state, with whatever questions, and ends the leg. */
+  protected async suspend(requests: Extract<LegEnd, { kind: "ask" }>["requests"]): Promise<never> {
+    const { verified, parts, binding } = this.leg
+    if (verified?.expired) return this.over({ kind: "refused", reason: "expired" })
     const { name, rounds, timeoutSeconds } = this.#rules
     const before = verified?.contents
     const round = (before?.round ?? 0) + 1
     if (before && round > rounds) {
-      return this.#over({ kind: "report", report: report("rounds_exceeded", before.operation) })
+      return this.over({ kind: "report", report: report("rounds_exceeded", before.operation) })
     }
     const issuedAt = parts.now()
     const deadline = before?.deadline ?? issuedAt + timeoutSeconds * 1000
@@ -127,11 +95,67 @@ export class Dialogue {
       state: this.#journal.length === 0 ? null : this.#journal,
     })
     parts.observe({ event: "round", operation, name, round })
-    return this.#over({ kind: "ask", requests, state: token })
+    return this.over({ kind: "ask", requests, state: token })
   }
 
-  #over(end: LegEnd): Promise<never> {
+  protected over(end: LegEnd): Promise<never> {
     this.#end(end)
     return new Promise<never>(() => {})
+  }
+
+  /** Sees to it that every question of a step is answered, and gives the position of the first. */
+  async #answered(step: [key: string, question: Question<unknown>][]): Promise<number> {
+    const start = this.#position
+    this.#position += step.length
+    for (const [key, question] of step) this.#register(key, question)
+    if (this.#isMissing(start, step.length) && this.#expectsAnswers) await this.#receive(step, start)
+    const missing = step.filter((_, index) => this.#isMissing(start + index))
+    if (missing.length === 0) return start
+    return this.suspend(Object.fromEntries(missing.map(([key, { request }]) => [key, request])))
+  }
+
+  #register(key: string, { request }: Question<unknown>): void {
+    if (this.#keys.has(key)) throw new TypeError(`The key ${key} is asked twice in ${this.#rules.name}.`)
+    this.#keys.add(key)
+    this.#asked = askedAlso(this.#asked, "ask", key, JSON.stringify(request))
+  }
+
+  /** Reads this leg's answers to the questions of one step that have none yet. */
+  async #receive(step: [key: string, question: Question<unknown>][], start: number): Promise<void> {
+    this.#expectsAnswers = false
+    if (this.leg.verified && !this.#arrive()) return this.over(await this.change())
+    for (const [index, [key, question]] of step.entries()) {
+      if (!this.#isMissing(start + index)) continue
+      const reading = await question.read(this.leg.responses.byKey, key)
+      switch (reading.kind) {
+        case "answered":
+          this.#keep(start + index, sealable(reading.answer))
+          break
+        case "declined":
+        case "cancelled":
+          return this.over(await this.refuse(reading.kind))
+        case "unanswered":
+      }
+    }
+  }
+
+  #keep(position: number, answer: Json): void {
+    while (this.#journal.length < position) this.#journal.push(null)
+    this.#journal[position] = answer
+  }
+
+  #isMissing(position: number, length = 1): boolean {
+    const answers = this.#journal.slice(position, position + length)
+    return answers.length < length || answers.includes(null)
+  }
+
+  async #recall<Answer>(question: Question<Answer>, position: number): Promise<Answer> {
+    const answer = question.recall(this.#journal[position] ?? null)
+    return answer === undefined ? this.over(await this.change()) : answer
+  }
+
+  #arrive(): boolean {
+    this.#arrived = sameAsked(this.leg.verified?.contents.asked, this.#asked)
+    return this.#arrived
   }
 }

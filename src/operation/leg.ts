@@ -17,12 +17,15 @@ export type LegEnd =
   | { readonly kind: "report"; readonly report: Report }
   | { readonly kind: "refused"; readonly reason: Reason }
 
+/** How a leg of an inquiry ends: as any, or with what its handler returned. */
+export type InquiryEnd<Result> = LegEnd | { readonly kind: "result"; readonly result: Result }
+
 /** What happened, for the operator: ids and counts, never what anybody wrote. */
 export type OperationEvent =
   | { readonly event: "round"; readonly operation: OperationId; readonly name: string; readonly round: number }
   | {
       readonly event: "outcome"
-      readonly operation: OperationId
+      readonly operation: OperationId | undefined
       readonly name: string
       readonly round: number
       readonly status: Status

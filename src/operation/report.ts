@@ -10,7 +10,8 @@ export interface Report {
   readonly status: Status
   /** Whether sending the same state again, or calling again without state as `nextAction` says, can help. */
   readonly retryable: boolean
-  readonly operationId: OperationId
+  /** Absent where an inquiry ended before it had state. */
+  readonly operationId?: OperationId
   readonly nextAction: string
   readonly text: string
   /** Members that the operation's own result adds. */
@@ -73,8 +74,8 @@ const WORDS: Record<Status, { readonly retryable: boolean; readonly text: string
 }
 
 /** The words for a status, with whatever the author or the record says instead. */
-export function report(status: Status, operationId: OperationId, said: Partial<StoredReport> = {}): Report {
-  return { status, operationId, data: {}, ...WORDS[status], ...said }
+export function report(status: Status, operationId: OperationId | undefined, said: Partial<StoredReport> = {}): Report {
+  return { status, ...(operationId && { operationId }), data: {}, ...WORDS[status], ...said }
 }
 
 /** The report of an exact repeat whose stored words cannot be read any more: its key has left the ring. */

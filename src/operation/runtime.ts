@@ -1,9 +1,9 @@
 import { z } from "zod"
-import type { Binding } from "../seal/index.ts"
-import { canonicalJson, digestArguments } from "../seal/index.ts"
-import type { Operation } from "./define.ts"
-import { Dialogue } from "./dialogue.ts"
-import type { Caller, Leg, LegEnd, Responses, RuntimeParts, Verified } from "./leg.ts"
+import { type Binding, canonicalJson, digestArguments } from "../seal/index.ts"
+import type { Inquiry, Operation } from "./define.ts"
+import { InquiryDialogue } from "./inquiry-dialogue.ts"
+import type { Caller, InquiryEnd, Leg, LegEnd, Responses, RuntimeParts, Verified } from "./leg.ts"
+import { OperationDialogue } from "./operation-dialogue.ts"
 import { report } from "./report.ts"
 
 /** One request, as it came. */
@@ -12,8 +12,10 @@ export interface Call {
   readonly audience: string
   readonly method: "tools/call" | "prompts/get" | "resources/read"
   readonly target: string
-  /** The arguments as sent: state is bound to them. */
-  readonly arguments: unknown
+  /** The arguments as sent: state is bound to them. Absent is not empty. */
+  readonly arguments?: unknown
+  /** What the handler's schema reads: the arguments, or the variables of a resource's URI. */
+  readonly input: unknown
   readonly state: string | undefined
   /** The client's `inputResponses`, untrusted. */
   readonly responses: unknown
@@ -29,18 +31,49 @@ export class InvalidArguments extends Error {
  *
  * @throws InvalidArguments on a first leg whose arguments do not fit the operation's schema, or cannot be sealed
  */
-export async function runLeg<Input>(operation: Operation<Input>, call: Call, parts: RuntimeParts): Promise<LegEnd> {
+export function runOperation<Input>(operation: Operation<Input>, call: Call, parts: RuntimeParts): Promise<LegEnd> {
+  const { name, asked, handler } = operation
+  return run<Input, LegEnd>(operation, call, parts, async (leg, input, end) => {
+    await handler(new OperationDialogue(operation, asked, leg, end), input)
+    throw new TypeError(`${name} returned without a commit or a decline.`)
+  })
+}
+
+/**
+ * Runs one leg of an inquiry, which ends with the handler's result where nothing is left to ask.
+ *
+ * @throws InvalidArguments as `runOperation` does
+ */
+export function runInquiry<Input, Result>(
+  inquiry: Inquiry<Input, Result>,
+  call: Call,
+  parts: RuntimeParts,
+): Promise<InquiryEnd<Result>> {
+  const { asked, handler } = inquiry
+  return run<Input, InquiryEnd<Result>>(inquiry, call, parts, async (leg, input, end) => {
+    end({ kind: "result", result: await handler(new InquiryDialogue(inquiry, asked, leg, end), input) })
+  })
+}
+
+async function run<Input, End extends InquiryEnd<unknown>>(
+  { name, input: schema }: { readonly name: string; readonly input: z.ZodType<Input> },
+  call: Call,
+  parts: RuntimeParts,
+  enter: (leg: Leg, input: Input, end: (end: End | LegEnd) => void) => Promise<void>,
+): Promise<End | LegEnd> {
   const binding = await bind(call)
   const verified = call.state === undefined ? undefined : await verify(call.state, binding, parts)
   if (verified?.kind === "refused") {
-    parts.observe({ event: "state_refused", name: operation.name, reason: verified.reason })
+    parts.observe({ event: "state_refused", name, reason: verified.reason })
     return verified
   }
-  const input = operation.input.safeParse(call.arguments ?? {})
+  const input = schema.safeParse(call.input ?? {})
   if (!input.success) throw new InvalidArguments(`Invalid arguments: ${z.prettifyError(input.error)}`)
   const leg = { parts, caller: call.caller, binding, verified, responses: readResponses(call.responses) }
-  const end = await enter(operation, input.data, leg)
-  observeEnd(operation.name, end, leg)
+  const end = await new Promise<End | LegEnd>((resolve, reject) => {
+    enter(leg, input.data, resolve).catch(reject)
+  }).catch((error) => fault(name, leg, error))
+  observeEnd(name, end, leg)
   return end
 }
 
@@ -77,32 +110,24 @@ function readResponses(sent: unknown): Responses {
     : { byKey: {}, canonical: "" }
 }
 
-async function enter<Input>(operation: Operation<Input>, input: Input, leg: Leg): Promise<LegEnd> {
-  const { name, asked, handler } = operation
-  try {
-    return await new Promise<LegEnd>((resolve, reject) => {
-      handler(new Dialogue(operation, asked, leg, resolve), input).then(() => {
-        reject(new TypeError(`${name} returned without a commit or a decline.`))
-      }, reject)
-    })
-  } catch (error) {
-    leg.parts.observe({ event: "fault", name, error: error instanceof Error ? error.name : typeof error })
-    if (!leg.verified) throw new Error("The server failed before anything was done.")
-    return {
-      kind: "report",
-      report: report("failed", leg.verified.contents.operation, {
-        retryable: true,
-        text: "The server failed.",
-        nextAction: "Send the same request with the same requestState again.",
-      }),
-    }
+/** A fault of ours or the author's must not pass for a refusal: the state is good and may be sent again. */
+function fault(name: string, { parts, verified }: Leg, error: unknown): LegEnd {
+  parts.observe({ event: "fault", name, error: error instanceof Error ? error.name : typeof error })
+  if (!verified) throw new Error("The server failed before anything was done.")
+  return {
+    kind: "report",
+    report: report("failed", verified.contents.operation, {
+      retryable: true,
+      text: "The server failed.",
+      nextAction: "Send the same request with the same requestState again.",
+    }),
   }
 }
 
-function observeEnd(name: string, end: LegEnd, { parts, verified }: Leg): void {
+function observeEnd(name: string, end: InquiryEnd<unknown>, { parts, verified }: Leg): void {
   if (end.kind === "refused") parts.observe({ event: "state_refused", name, reason: end.reason })
   if (end.kind === "report") {
-    const { operationId, status } = end.report
-    parts.observe({ event: "outcome", operation: operationId, name, round: verified?.contents.round ?? 0, status })
+    const { operationId: operation, status } = end.report
+    parts.observe({ event: "outcome", operation, name, round: verified?.contents.round ?? 0, status })
   }
 }

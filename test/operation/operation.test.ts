@@ -2,13 +2,12 @@ import { describe, expect, it } from "vitest"
 import { z } from "zod"
 import type { LedgerClient } from "../../src/ledger/index.ts"
 import {
-  type Dialogue,
   done,
   type Effect,
   failed,
   form,
   InvalidArguments,
-  type OperationOptions,
+  type OperationRules,
   operation,
   refused,
 } from "../../src/operation/index.ts"
@@ -16,9 +15,8 @@ import { stage } from "./stage.ts"
 
 const Approval = z.object({ approved: z.boolean() })
 const Arguments = z.object({ name: z.string().optional() })
-type Arguments = z.infer<typeof Arguments>
 
-const OPTIONS: OperationOptions<Arguments> = {
+const OPTIONS: OperationRules & { input: typeof Arguments } = {
   name: "launch",
   input: Arguments,
   rounds: 3,
@@ -29,7 +27,7 @@ const OPTIONS: OperationOptions<Arguments> = {
 }
 
 /** Asks once and commits; `ran` counts what really happened. */
-function launch(changes: Partial<OperationOptions<Arguments>> = {}, effect?: Effect, question = "Launch?") {
+function launch(changes: Partial<OperationRules> = {}, effect?: Effect, question = "Launch?") {
   const counted = { ran: 0 }
   const definition = operation({ ...OPTIONS, ...changes }, async (op) => {
     const { approved } = await op.ask("approval", form(Approval, question))
@@ -224,7 +222,7 @@ describe("a definition that changed between two legs", () => {
     launch({ onLeaseEnd: "rerun" }),
     launch({}, undefined, "Launch now?"),
     {
-      definition: operation(OPTIONS, async (op: Dialogue) => op.commit(async () => done({}, "Unasked."))),
+      definition: operation(OPTIONS, async (op) => op.commit(async () => done({}, "Unasked."))),
       counted: { ran: 0 },
     },
   ]

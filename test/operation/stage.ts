@@ -3,12 +3,15 @@ import type { Principal, TenantId } from "../../src/brands.ts"
 import { createLedgerClient } from "../../src/ledger/index.ts"
 import {
   type Call,
+  type Inquiry,
+  type InquiryEnd,
   type LegEnd,
   type Operation,
   type OperationEvent,
   type Report,
   type RuntimeParts,
-  runLeg,
+  runInquiry,
+  runOperation,
 } from "../../src/operation/index.ts"
 import { bytesToBase64Url, createResultBox, createSealer, parseKeyRing } from "../../src/seal/index.ts"
 
@@ -39,25 +42,27 @@ export function stage(changes: Partial<RuntimeParts> = {}) {
     principal: '["https://issuer.test","alice",null]' as Principal,
     scopes: new Set(["mcp"]),
   }
-  const run = <Input>(operation: Operation<Input>, call: Partial<Call> = {}): Promise<LegEnd> =>
-    runLeg(
-      operation,
-      {
-        caller,
-        audience: "https://waxseal.test/mcp",
-        method: "tools/call",
-        target: operation.name,
-        arguments: {},
-        state: undefined,
-        responses: undefined,
-        ...call,
-      },
-      parts,
-    )
+  const call = (target: string, changes: Partial<Call>): Call => ({
+    caller,
+    audience: "https://waxseal.test/mcp",
+    method: "tools/call",
+    target,
+    arguments: {},
+    input: changes.arguments ?? {},
+    state: undefined,
+    responses: undefined,
+    ...changes,
+  })
+  const run = <Input>(operation: Operation<Input>, changes: Partial<Call> = {}): Promise<LegEnd> =>
+    runOperation(operation, call(operation.name, changes), parts)
   return {
     parts,
     events,
     run,
+    runInquiry: <Input, Result>(
+      inquiry: Inquiry<Input, Result>,
+      changes: Partial<Call> = {},
+    ): Promise<InquiryEnd<Result>> => runInquiry(inquiry, call(inquiry.name, changes), parts),
     async ask<Input>(operation: Operation<Input>, call: Partial<Call> = {}) {
       const end = await run(operation, call)
       if (end.kind !== "ask") throw new Error(`The leg ended with ${end.kind}, not with a question.`)

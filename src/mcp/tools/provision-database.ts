@@ -1,7 +1,7 @@
 import { z } from "zod"
 import { done, form, operation, refused } from "../../operation/index.ts"
+import { operationTool } from "../asking-tool.ts"
 import { registryOf } from "../demo/registry.ts"
-import { operationTool } from "../operation-tool.ts"
 
 const Arguments = z.object({
   name: z

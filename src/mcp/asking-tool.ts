@@ -1,0 +1,112 @@
+import type { CallToolResult, InputRequiredResult, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server"
+import { z } from "zod"
+import {
+  type Call,
+  type Inquiry,
+  type InquiryEnd,
+  type Operation,
+  type Report,
+  type RuntimeParts,
+  runInquiry,
+  runOperation,
+} from "../operation/index.ts"
+import { type Askable, argumentsOf, createLegs } from "./legs.ts"
+import { askResult, NEEDS_NEWER_CLIENT } from "./wire.ts"
+
+interface ToolConfig {
+  readonly title: string
+  readonly description: string
+  readonly annotations?: ToolAnnotations
+}
+
+/** What every operation's result says of itself, beside what it made. */
+const OUTCOME = {
+  status: z.string(),
+  retryable: z.boolean(),
+  operationId: z.string(),
+  nextAction: z.string(),
+  recorded: z.string().optional(),
+  resultOmitted: z.boolean().optional(),
+}
+
+/** Offers an operation as a tool. `result` names the members that the operation's own data adds, all optional. */
+export function operationTool<Input>(
+  operation: Operation<Input>,
+  { result, ...config }: ToolConfig & { readonly result: Record<string, z.ZodOptional> },
+): Askable {
+  const outputSchema = z.object({ ...OUTCOME, ...result })
+  const { name, input: inputSchema } = operation
+  return tool(name, { ...config, inputSchema, outputSchema }, (call, parts) => runOperation(operation, call, parts))
+}
+
+/** Offers an inquiry as a tool. */
+export function inquiryTool<Input>(inquiry: Inquiry<Input, CallToolResult>, config: ToolConfig): Askable {
+  const { name, input: inputSchema } = inquiry
+  return tool(name, { ...config, inputSchema }, (call, parts) => runInquiry(inquiry, call, parts))
+}
+
+function tool(
+  name: string,
+  config: ToolConfig & { readonly inputSchema: z.ZodType; readonly outputSchema?: z.ZodObject },
+  run: (call: Call, parts: RuntimeParts) => Promise<InquiryEnd<CallToolResult>>,
+): Askable {
+  return {
+    serve(exchange, era) {
+      const sent = argumentsOf(exchange.body)
+      const call = { method: "tools/call", target: name, arguments: sent, input: sent } as const
+      const legs = createLegs(exchange, call, run)
+      return {
+        takes: (method, target) => method === "tools/call" && target === name,
+        verify: legs.verify,
+        register(server) {
+          server.registerTool(name, config, async (_input: unknown, context: ServerContext) =>
+            era === "legacy" ? errorResult(NEEDS_NEWER_CLIENT) : toolResult(await legs.end(context)),
+          )
+        },
+      }
+    },
+  }
+}
+
+function toolResult(
+  end: Exclude<InquiryEnd<CallToolResult>, { kind: "refused" }>,
+): CallToolResult | InputRequiredResult {
+  switch (end.kind) {
+    case "ask":
+      return askResult(end)
+    case "report":
+      return reportResult(end.report)
+    case "result":
+      return end.result
+  }
+}
+
+function errorResult(text: string): CallToolResult {
+  return { content: [{ type: "text", text }], isError: true }
+}
+
+function reportResult({ data, text, ...outcome }: Report): CallToolResult {
+  const isError = isErrorStatus(outcome.status)
+  return {
+    content: [{ type: "text", text: isError ? `${text} ${outcome.nextAction}` : text }],
+    structuredContent: { ...outcome, ...data },
+    ...(isError && { isError }),
+  }
+}
+
+/** A person's no is an answer, not an error. */
+function isErrorStatus(status: Report["status"]): boolean {
+  switch (status) {
+    case "completed":
+    case "declined":
+    case "cancelled":
+      return false
+    case "failed":
+    case "policy_changed":
+    case "already_used":
+    case "in_progress":
+    case "outcome_unknown":
+    case "rounds_exceeded":
+      return true
+  }
+}

@@ -1,0 +1,24 @@
+import type { Asked } from "./asked.ts"
+import type { Rules } from "./define.ts"
+import { Dialogue } from "./dialogue.ts"
+import type { Leg, LegEnd } from "./leg.ts"
+import { report } from "./report.ts"
+
+/** The author's side of an inquiry: asks, and that is all. */
+export class InquiryDialogue extends Dialogue {
+  constructor(rules: Rules, asked: Asked, leg: Leg, end: (end: LegEnd) => void) {
+    super(rules, asked, leg, end, true)
+  }
+
+  protected override refuse(by: "declined" | "cancelled"): Promise<LegEnd> {
+    return this.#report(by)
+  }
+
+  protected override change(): Promise<LegEnd> {
+    return this.#report("policy_changed")
+  }
+
+  async #report(status: "declined" | "cancelled" | "policy_changed"): Promise<LegEnd> {
+    return { kind: "report", report: report(status, this.leg.verified?.contents.operation) }
+  }
+}

@@ -1,0 +1,52 @@
+import type { Asked } from "./asked.ts"
+import type { OperationRules } from "./define.ts"
+import { Dialogue } from "./dialogue.ts"
+import type { Effect } from "./effect.ts"
+import type { Leg, LegEnd } from "./leg.ts"
+import { Spending } from "./spending.ts"
+
+/** The author's side of an operation: asks, and ends with a commit or a decline. */
+export class OperationDialogue extends Dialogue {
+  readonly #rules: OperationRules
+
+  constructor(rules: OperationRules, asked: Asked, leg: Leg, end: (end: LegEnd) => void) {
+    super(rules, asked, leg, end, false)
+    this.#rules = rules
+  }
+
+  /** Ends the operation without its effect: an answer that means no. */
+  async decline(text: string): Promise<never> {
+    await this.#decide()
+    return this.over(await this.#spending().settle("declined", { text }))
+  }
+
+  /** Spends the operation and runs its effect, once, whatever is repeated or raced. */
+  async commit(effect: Effect): Promise<never> {
+    await this.#decide()
+    const end = this.#spending().commit(effect)
+    this.leg.parts.waitUntil(Promise.allSettled([end]))
+    return this.over(await end)
+  }
+
+  protected override refuse(by: "declined" | "cancelled"): Promise<LegEnd> {
+    return this.#spending().settle(by)
+  }
+
+  protected override change(): Promise<LegEnd> {
+    return this.#spending().settle("policy_changed")
+  }
+
+  /**
+   * A decision without verified state sends state and no question: the client comes back at once, so that the effect runs
+   * on a leg that can be repeated after a lost response.
+   */
+  async #decide(): Promise<void> {
+    if (!(await this.decided())) await this.suspend({})
+  }
+
+  #spending(): Spending {
+    const { verified } = this.leg
+    if (!verified) throw new Error("An operation is spent on the strength of verified state only.")
+    return new Spending(this.#rules, this.leg, verified)
+  }
+}
