@@ -1,6 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import { pae } from "../seal/index.ts"
-import type { Rules } from "./define.ts"
+import type { Rules } from "./rules.ts"
 
 /** Eight bytes are enough to notice a change; they prove nothing, the seal around them does. */
 const LENGTH = 8

@@ -1,10 +1,10 @@
 import { z } from "zod"
 import type { Json } from "../brands.ts"
 import { type Asked, askedAlso, sameAsked } from "./asked.ts"
-import type { Rules } from "./define.ts"
 import type { Caller, Leg, LegEnd } from "./leg.ts"
 import { type AnswerOf, type Question, sealable } from "./question.ts"
 import { report } from "./report.ts"
+import type { Rules } from "./rules.ts"
 
 type Questions = Readonly<Record<string, Question<unknown>>>
 type Answers<Asking> = { [Key in keyof Asking]: AnswerOf<Asking[Key]> }

@@ -2,7 +2,7 @@
  * The runtime of multi round-trip requests: a handler that reads from top to bottom, asks, and commits once.
  * Knows tokens and the ledger; knows nothing of HTTP, of who issued an access token, or of any particular tool.
  */
-export { type Inquiry, inquiry, type Operation, type OperationRules, operation, type Rules } from "./define.ts"
+export { type Inquiry, inquiry, type Operation, operation } from "./define.ts"
 export { done, type Effect, type EffectContext, type EffectResult, failed, refused } from "./effect.ts"
 export type { InquiryDialogue } from "./inquiry-dialogue.ts"
 export type { Caller, InquiryEnd, LegEnd, OperationEvent, RuntimeParts } from "./leg.ts"
@@ -13,4 +13,5 @@ export { type Roots, roots } from "./questions/roots.ts"
 export { type Sample, sampling } from "./questions/sampling.ts"
 export { url } from "./questions/url.ts"
 export type { Report, Status } from "./report.ts"
+export type { OperationRules, Rules } from "./rules.ts"
 export { type Call, InvalidArguments, runInquiry, runOperation } from "./runtime.ts"

@@ -1,8 +1,8 @@
 import type { Asked } from "./asked.ts"
-import type { Rules } from "./define.ts"
 import { Dialogue } from "./dialogue.ts"
 import type { Leg, LegEnd } from "./leg.ts"
 import { report } from "./report.ts"
+import type { Rules } from "./rules.ts"
 
 /** The author's side of an inquiry: asks, and that is all. */
 export class InquiryDialogue extends Dialogue {

@@ -1,8 +1,8 @@
 import type { Asked } from "./asked.ts"
-import type { OperationRules } from "./define.ts"
 import { Dialogue } from "./dialogue.ts"
 import type { Effect } from "./effect.ts"
 import type { Leg, LegEnd } from "./leg.ts"
+import type { OperationRules } from "./rules.ts"
 import { Spending } from "./spending.ts"
 
 /** The author's side of an operation: asks, and ends with a commit or a decline. */

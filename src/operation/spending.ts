@@ -2,10 +2,10 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import type { OperationId } from "../brands.ts"
 import type { Claim, ClaimAnswer, Outcome, Recorded, RecordKey, Unsettled } from "../ledger/index.ts"
 import { type Contents, canonicalJson, pae } from "../seal/index.ts"
-import type { OperationRules } from "./define.ts"
 import type { Effect, EffectResult } from "./effect.ts"
 import type { Leg, LegEnd, RuntimeParts, Verified } from "./leg.ts"
 import { alreadyUsed, type Report, report, reportWithoutResult, StoredReport } from "./report.ts"
+import type { OperationRules } from "./rules.ts"
 
 /** The effect is told to stop when this share of its lease is left, so that it ends before another may begin. */
 const MARGIN = 0.1
