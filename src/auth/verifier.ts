@@ -1,7 +1,9 @@
-import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from "jose"
+import { jwtVerify } from "jose"
 import type { AuthSettings } from "../settings.ts"
 import { anonymous, type Identity, identityFromClaims } from "./identity.ts"
+import { KeysUnavailable, keySource } from "./keys.ts"
 import { MCP_SCOPES } from "./scopes.ts"
+import { VerifiedTokens } from "./verified-tokens.ts"
 
 export type Verified =
   | { readonly ok: true; readonly identity: Identity }
@@ -17,59 +19,36 @@ const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256
 /** Clocks of issuer and edge may differ by this much. */
 const CLOCK_TOLERANCE_SECONDS = 5
 
-/** Makes the verifier of one configuration; it holds the cache of the issuer's keys, so make it once. */
+/** Makes the verifier of one configuration. Make it once: it remembers the issuer's keys and the tokens it verified. */
 export function createVerifier(settings: AuthSettings): Verifier {
   if (settings.mode === "none") return async () => ({ ok: true, identity: anonymous(MCP_SCOPES) })
   const { issuer, tenantClaim } = settings
   const key = keySource(settings.keys)
+  const verifiedTokens = new VerifiedTokens()
+
+  async function verify(credentials: string, audience: string): Promise<Identity | undefined> {
+    const { payload } = await jwtVerify(credentials, key, {
+      issuer,
+      audience,
+      algorithms: ALGORITHMS,
+      requiredClaims: ["exp", "sub"],
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    })
+    const identity = identityFromClaims(payload, tenantClaim)
+    if (identity && payload.exp !== undefined) verifiedTokens.keep(credentials, audience, identity, payload.exp)
+    return identity
+  }
+
   return async (authorization, audience) => {
     const credentials = bearerToken(authorization)
     if (credentials === undefined) return { ok: false, problem: "no_token" }
     try {
-      const { payload } = await jwtVerify(credentials, key, {
-        issuer,
-        audience,
-        algorithms: ALGORITHMS,
-        requiredClaims: ["exp", "sub"],
-        clockTolerance: CLOCK_TOLERANCE_SECONDS,
-      })
-      const identity = identityFromClaims(payload, tenantClaim)
+      const identity = verifiedTokens.find(credentials, audience) ?? (await verify(credentials, audience))
       return identity ? { ok: true, identity } : { ok: false, problem: "invalid_token" }
     } catch (error) {
       return { ok: false, problem: error instanceof KeysUnavailable ? "keys_unavailable" : "invalid_token" }
     }
   }
-}
-
-/** The issuer's key set cannot be fetched or read: no fault of the token's. */
-class KeysUnavailable extends Error {}
-
-function keySource(keys: Extract<AuthSettings, { mode: "jwt" }>["keys"]): JWTVerifyGetKey {
-  switch (keys.kind) {
-    case "inline":
-      return createLocalJWKSet(keys.set)
-    case "remote":
-      return remoteKeys(keys.url)
-  }
-}
-
-function remoteKeys(url: URL): JWTVerifyGetKey {
-  const find = createRemoteJWKSet(url)
-  return async (header, token) => {
-    try {
-      return await find(header, token)
-    } catch (error) {
-      throw isAboutTheToken(error) ? error : new KeysUnavailable()
-    }
-  }
-}
-
-function isAboutTheToken(error: unknown): boolean {
-  return (
-    error instanceof errors.JWKSNoMatchingKey ||
-    error instanceof errors.JWKSMultipleMatchingKeys ||
-    error instanceof errors.JOSENotSupported
-  )
 }
 
 /** The credentials of the scheme `Bearer` (RFC 6750 2.1), whose name ignores case (RFC 9110 11.1); else none. */

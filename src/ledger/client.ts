@@ -13,6 +13,8 @@ export const LONGEST_BODY_BYTES = 1_048_576 + 1024
 const ID_BYTES = 12
 const ATTEMPT_BYTES = 16
 const FINGERPRINT_BYTES = 16
+/** Enough to tell the calls on one operation apart, and few enough to keep a redemption's row within 64 bytes. */
+const CALL_BYTES = 6
 
 type Remote = Pick<Ledger, "claim" | "settle" | "record" | "release" | "lookup">
 
@@ -72,7 +74,9 @@ export function createLedgerClient({ namespace, purpose, jurisdictions }: Ledger
     async settle(key, outcome, fingerprint, body) {
       checkLength("fingerprint", fingerprint, FINGERPRINT_BYTES)
       checkBody(body)
-      return call(key, (stub, row) => stub.settle(row, outcome, fingerprint, body))
+      const id = crypto.getRandomValues(new Uint8Array(CALL_BYTES))
+      const settlement = { call: id, outcome, fingerprint, ...(body && { body }) }
+      return call(key, (stub, row) => stub.settle(row, settlement))
     },
     async record(key, claim, outcome, body) {
       checkBody(body)

@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers"
 import { GroupCommit } from "./commit.ts"
-import { AFTERLIFE_MS, SealedOperations } from "./sealed.ts"
+import { AFTERLIFE_MS, SealedOperations, type Settlement } from "./sealed.ts"
 import { type RowKey, SealedRows } from "./sealed-rows.ts"
 import type { Attempt, Claim, ClaimAnswer, FinishAnswer, LookupAnswer, Outcome, SettleAnswer } from "./types.ts"
 
@@ -29,8 +29,8 @@ export class Ledger extends DurableObject {
     return this.#commits.run(() => this.#operations.claim(this.#now(), key, attempt))
   }
 
-  settle(key: RowKey, outcome: Outcome, fingerprint: Uint8Array, body?: Uint8Array): Promise<SettleAnswer> {
-    return this.#commits.run(() => this.#operations.settle(this.#now(), key, outcome, fingerprint, body))
+  settle(key: RowKey, settlement: Settlement): Promise<SettleAnswer> {
+    return this.#commits.run(() => this.#operations.settle(this.#now(), key, settlement))
   }
 
   record(key: RowKey, claim: Claim, outcome: Outcome, body?: Uint8Array): Promise<FinishAnswer> {

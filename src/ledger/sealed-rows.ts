@@ -1,4 +1,4 @@
-import type { Outcome } from "./types.ts"
+import type { LeaseEnd, Outcome } from "./types.ts"
 
 /** Names a row. The deadline comes first: the oldest rows lie together, and sweeping them needs no index. */
 export interface RowKey {
@@ -9,20 +9,21 @@ export interface RowKey {
 }
 
 export interface Row {
-  readonly state: "running" | "released" | Outcome
-  /** While running, when the lease ends; otherwise when the outcome was recorded or the claim released. */
+  /** While an attempt runs, its policy: what becomes of it when its lease ends. */
+  readonly state: LeaseEnd | "released" | Outcome
+  /** While an attempt runs, when its lease ends; else when the claim was released or the outcome recorded. */
   readonly at: number
-  /** The lease-end policy is `rerun`. */
-  readonly reruns: boolean
   readonly fingerprint: Uint8Array
-  /** Empty, as is `claim`, where an outcome was settled without one. */
+  /** Whose call made the row: an attempt that claimed, or the call that settled. */
   readonly attempt: Uint8Array
+  /** Empty where the outcome was settled without a claim. */
   readonly claim: Uint8Array
 }
 
 /** Rows carry indexes into this list: append only, never reorder. */
 const STATES: readonly Row["state"][] = [
-  "running",
+  "report",
+  "rerun",
   "released",
   "completed",
   "failed",
@@ -38,8 +39,7 @@ const TABLES = `
     deadline INTEGER NOT NULL,
     id BLOB NOT NULL,
     state INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    reruns INTEGER NOT NULL,
+    since_deadline INTEGER NOT NULL,
     fingerprint BLOB NOT NULL,
     attempt BLOB NOT NULL,
     claim BLOB NOT NULL,
@@ -76,12 +76,12 @@ export class SealedRows {
     if (!this.#present()) return undefined
     const [found] = this.#storage.sql
       .exec<StoredRow>(
-        "SELECT state, at, reruns, fingerprint, attempt, claim FROM sealed WHERE deadline = ? AND id = ?",
+        "SELECT state, since_deadline, fingerprint, attempt, claim FROM sealed WHERE deadline = ? AND id = ?",
         key.deadline,
         key.id,
       )
       .toArray()
-    return found && rowOf(found)
+    return found && rowOf(key, found)
   }
 
   body(key: RowKey): Uint8Array | undefined {
@@ -136,12 +136,11 @@ export class SealedRows {
 
   #writeRow(key: RowKey, row: Row): void {
     this.#storage.sql.exec(
-      "INSERT OR REPLACE INTO sealed VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO sealed VALUES (?, ?, ?, ?, ?, ?, ?)",
       key.deadline,
       key.id,
       STATES.indexOf(row.state),
-      row.at,
-      Number(row.reruns),
+      row.at - key.deadline,
       row.fingerprint,
       row.attempt,
       row.claim,
@@ -170,21 +169,20 @@ export class SealedRows {
 
 type StoredRow = {
   state: number
-  at: number
-  reruns: number
+  /** Kept instead of the time itself because it takes half the bytes. */
+  since_deadline: number
   fingerprint: ArrayBuffer
   attempt: ArrayBuffer
   claim: ArrayBuffer
 }
 
-function rowOf(stored: StoredRow): Row {
+function rowOf(key: RowKey, stored: StoredRow): Row {
   const state = STATES[stored.state]
   if (state === undefined)
     throw new Error(`This ledger object has a record in state ${stored.state}; deploy a Waxseal that knows it.`)
   return {
     state,
-    at: stored.at,
-    reruns: stored.reruns === 1,
+    at: key.deadline + stored.since_deadline,
     fingerprint: new Uint8Array(stored.fingerprint),
     attempt: new Uint8Array(stored.attempt),
     claim: new Uint8Array(stored.claim),

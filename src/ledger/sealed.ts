@@ -17,6 +17,15 @@ export const AFTERLIFE_MS = (3600 + 120) * 1000
 /** A claim comes before the deadline, so a lease of at most this never outlives its row. */
 export const LONGEST_LEASE_SECONDS = 900
 
+/** An outcome that needs no claim. */
+export interface Settlement {
+  /** Tells the same call made again, because its answer was lost, from another call with the same input. */
+  readonly call: Uint8Array
+  readonly outcome: Outcome
+  readonly fingerprint: Uint8Array
+  readonly body?: Uint8Array
+}
+
 /** What an operation's row means at a given time. */
 type Standing =
   /** No row, or a released one. */
@@ -26,9 +35,10 @@ type Standing =
   | { readonly is: "recorded"; readonly outcome: Outcome; readonly row: Row }
 
 const LATE = { status: "late" } as const
+const SETTLED = { status: "settled" } as const
 const DONE = { status: "done" } as const
 const SUPERSEDED = { status: "superseded" } as const
-const NOBODY = new Uint8Array()
+const NONE = new Uint8Array()
 
 /**
  * Decides about sealed operations. Every verb is one synchronous block: it reads, decides and writes with nothing in
@@ -62,13 +72,14 @@ export class SealedOperations {
     }
   }
 
-  settle(now: number, key: RowKey, outcome: Outcome, fingerprint: Uint8Array, body?: Uint8Array): SettleAnswer {
+  settle(now: number, key: RowKey, { call, outcome, fingerprint, body }: Settlement): SettleAnswer {
     const standing = this.#standing(now, key)
-    if (standing.is === "recorded") return this.#recorded(key, standing, fingerprint)
+    if (standing.is === "recorded")
+      return sameBytes(standing.row.attempt, call) ? SETTLED : this.#recorded(key, standing, fingerprint)
     if (standing.is !== "free") return unsettled(standing, fingerprint)
     if (now > key.deadline) return LATE
-    this.#rows.write(key, { state: outcome, at: now, reruns: false, fingerprint, attempt: NOBODY, claim: NOBODY }, body)
-    return { status: "recorded", outcome, sameInput: true, recordedAt: now, ...(body && { body }) }
+    this.#rows.write(key, { state: outcome, at: now, fingerprint, attempt: call, claim: NONE }, body)
+    return SETTLED
   }
 
   record(now: number, key: RowKey, claim: Uint8Array, outcome: Outcome, body?: Uint8Array): FinishAnswer {
@@ -97,19 +108,25 @@ export class SealedOperations {
   #standing(now: number, key: RowKey): Standing {
     const row = now > key.deadline + AFTERLIFE_MS ? undefined : this.#rows.read(key)
     if (row === undefined) return { is: "free" }
-    if (row.state === "released") return { is: "free", lastClaim: row.claim }
-    if (row.state !== "running") return { is: "recorded", outcome: row.state, row }
-    if (now < row.at) return { is: "running", row }
-    return { is: row.reruns && now <= key.deadline ? "lapsed" : "unknown", row }
+    switch (row.state) {
+      case "released":
+        return { is: "free", lastClaim: row.claim }
+      case "report":
+        return { is: now < row.at ? "running" : "unknown", row }
+      case "rerun":
+        if (now < row.at) return { is: "running", row }
+        return { is: now <= key.deadline ? "lapsed" : "unknown", row }
+      default:
+        return { is: "recorded", outcome: row.state, row }
+    }
   }
 
   #lease(now: number, key: RowKey, attempt: Attempt, lastClaim: Uint8Array | undefined): ClaimAnswer {
     const claim = claimAfter(lastClaim)
     const leaseEndsAt = now + attempt.leaseSeconds * 1000
     this.#rows.write(key, {
-      state: "running",
+      state: attempt.onLeaseEnd,
       at: leaseEndsAt,
-      reruns: attempt.onLeaseEnd === "rerun",
       fingerprint: attempt.fingerprint,
       attempt: attempt.attempt,
       claim,

@@ -53,7 +53,10 @@ export type ClaimAnswer =
   /** The deadline has passed by the object's clock and nothing was recorded. */
   | { readonly status: "late" }
 
-export type SettleAnswer = { readonly status: "settled" } | Recorded | Unsettled | { readonly status: "late" }
+export type SettleAnswer =
+  /** This very call recorded the outcome. */
+  { readonly status: "settled" } | Recorded | Unsettled | { readonly status: "late" }
+
 export type LookupAnswer = Recorded | Unsettled | { readonly status: "absent" }
 /** `superseded`: the claim is no longer the current one; nothing was changed. */
 export type FinishAnswer = { readonly status: "done" } | { readonly status: "superseded" }

@@ -1,34 +1,83 @@
 /** Largest request body, in bytes: 1 MiB. */
-export const BODY_LIMIT_BYTES = 1_048_576
+const LIMIT_BYTES = 1_048_576
+/** Deepest nesting of arrays and objects: arguments may go 64 deep, and lie in an envelope. */
+const LIMIT_DEPTH = 96
+/** A body must have arrived within this time. */
+const LIMIT_MS = 10_000
+/** So much of a body that is too large is still read, and thrown away: most clients read no answer while they write. */
+const DISCARDED_BYTES = 8_388_608
 
 export type Body =
   | { readonly kind: "json"; readonly value: unknown }
   | { readonly kind: "too_large" }
+  | { readonly kind: "too_slow" }
+  | { readonly kind: "too_deep" }
   /** Not UTF-8, or not JSON. */
   | { readonly kind: "unreadable" }
 
-/** Reads a body as JSON, and stops reading at the limit, whatever its headers say of its length. */
+/** Reads a body as JSON. Size, time and depth are bounded before any of it is looked at, whatever its headers say. */
 export async function readBody(request: Request): Promise<Body> {
-  const chunks = await readUpTo(request, BODY_LIMIT_BYTES)
-  if (chunks === undefined) return { kind: "too_large" }
+  const read = await readBytes(request)
+  if (read.kind !== "bytes") return read
+  const text = decode(read.bytes)
+  if (text === undefined) return { kind: "unreadable" }
+  if (isTooDeep(text)) return { kind: "too_deep" }
   try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(
-      await new Blob(chunks).arrayBuffer(),
-    )
     return { kind: "json", value: JSON.parse(text) }
   } catch {
     return { kind: "unreadable" }
   }
 }
 
-async function readUpTo(request: Request, limit: number): Promise<Uint8Array[] | undefined> {
-  if (Number(request.headers.get("content-length")) > limit) return undefined
+type Bytes = { readonly kind: "bytes"; readonly bytes: ArrayBuffer } | Extract<Body, { kind: "too_large" | "too_slow" }>
+
+async function readBytes(request: Request): Promise<Bytes> {
+  if (request.body === null) return { kind: "bytes", bytes: new ArrayBuffer(0) }
+  const timeUp = Promise.withResolvers<Bytes>()
+  const timer = setTimeout(() => timeUp.resolve({ kind: "too_slow" }), LIMIT_MS)
+  const read = await Promise.race([readUpTo(request.body.getReader(), LIMIT_BYTES), timeUp.promise])
+  clearTimeout(timer)
+  return read
+}
+
+async function readUpTo(reader: ReadableStreamDefaultReader<Uint8Array>, limit: number): Promise<Bytes> {
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of request.body ?? []) {
-    length += chunk.byteLength
-    if (length > limit) return undefined
-    chunks.push(chunk)
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done || length > limit + DISCARDED_BYTES) break
+    length += value.byteLength
+    if (length <= limit) chunks.push(value)
   }
-  return chunks
+  return length > limit ? { kind: "too_large" } : { kind: "bytes", bytes: await new Blob(chunks).arrayBuffer() }
+}
+
+function decode(bytes: ArrayBuffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPENING = [0x5b, 0x7b]
+const CLOSING = [0x5d, 0x7d]
+
+/** Counts brackets outside strings. Of text that is no JSON it may say anything: the parser has its turn next. */
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (inString) {
+      if (code === BACKSLASH) at += 1
+      else if (code === QUOTE) inString = false
+    } else if (code === QUOTE) inString = true
+    else if (OPENING.includes(code)) depth += 1
+    else if (CLOSING.includes(code)) depth -= 1
+    if (depth > LIMIT_DEPTH) return true
+  }
+  return false
 }

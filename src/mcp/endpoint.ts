@@ -1,5 +1,6 @@
 import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server"
 import { metadataPath, refuse, type Verifier } from "../auth/index.ts"
+import { crossOrigin } from "../cors.ts"
 import type { RuntimeParts } from "../operation/index.ts"
 import { readBody } from "./body.ts"
 import type { Exchange } from "./exchange.ts"
@@ -32,21 +33,21 @@ export function createMcpEndpoint(createServer: (exchange: Exchange, era: Era) =
     if (!exchange) throw new Error("A request reached the MCP server without passing its door.")
     return createServer(exchange, era)
   })
-  return async (request, surroundings) => {
+  async function serve(request: Request, surroundings: Surroundings): Promise<Response> {
     const entered = await enter(request, surroundings)
     if (entered instanceof Response) return entered
     exchanges.set(request, entered)
     return sdk.fetch(request, { parsedBody: entered.body })
   }
+  return (request, surroundings) =>
+    crossOrigin(request, surroundings.allowedOrigins, () => serve(request, surroundings))
 }
 
 async function enter(request: Request, surroundings: Surroundings): Promise<Exchange | Response> {
-  const { base, verifier, allowedOrigins, parts } = surroundings
+  const { base, verifier, parts } = surroundings
   const audience = `${base}${MCP_PATH}`
   const metadata = `${base}${metadataPath(MCP_PATH)}`
 
-  const origin = request.headers.get("origin")
-  if (origin !== null && !allowedOrigins.includes(origin)) return rpcError(403, -32_000, "This origin is not allowed.")
   if (request.method !== "POST") return rpcError(405, -32_000, "Send requests by POST.", { Allow: "POST" })
 
   const verified = await verifier(request.headers.get("authorization"), audience)
@@ -57,6 +58,10 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
   switch (body.kind) {
     case "too_large":
       return rpcError(413, -32_600, "The body is larger than 1 MiB; send less.")
+    case "too_slow":
+      return rpcError(408, -32_600, "The body did not arrive within 10 seconds; send it faster.")
+    case "too_deep":
+      return rpcError(400, -32_600, "The body is nested deeper than 96 levels; send it flatter.")
     case "unreadable":
       return rpcError(400, -32_700, "The body is not JSON in UTF-8.")
     case "json":

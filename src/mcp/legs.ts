@@ -77,7 +77,7 @@ export function serveAskables(askables: readonly Askable[], exchange: Exchange, 
   }
 }
 
-const Params = z.object({ name: z.string().optional(), uri: z.string().optional(), arguments: z.unknown() })
+const Params = z.object({ name: z.string().optional(), uri: z.string().optional(), arguments: z.unknown().optional() })
 const Body = z.object({ params: Params })
 
 /** The tool's or prompt's name, or the resource's URI. */

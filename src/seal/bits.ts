@@ -89,7 +89,9 @@ export class BitReader {
   }
 
   bytes(length: number): Uint8Array<ArrayBuffer> {
-    return Uint8Array.from({ length }, () => this.bits(8))
+    const bytes = new Uint8Array(length)
+    for (let index = 0; index < length; index++) bytes[index] = this.bits(8)
+    return bytes
   }
 
   number(): number {

@@ -1,6 +1,7 @@
 import canonicalize from "canonicalize"
 import type { Json } from "../brands.ts"
 import { JSON_DEPTH, STATE_LIMIT_BYTES } from "./limits.ts"
+import { toUtf8 } from "./utf8.ts"
 
 /** What a value may hold at most; checked while it is walked, so that a huge one costs no more than the bounds. */
 interface Bounds {
@@ -16,7 +17,6 @@ const ARGUMENTS: Bounds = { values: 100_000, characters: 2_097_152, number: exac
 const STATE: Bounds = { values: STATE_LIMIT_BYTES, characters: STATE_LIMIT_BYTES, number: numberProblem }
 
 const NOT_JSON = "a value is not JSON"
-const utf8 = new TextEncoder()
 
 /**
  * RFC 8785 form of a JSON value: the same text for any order of members, spelling of numbers or escapes.
@@ -41,7 +41,7 @@ export async function digestArguments(
 ): Promise<{ ok: true; digest: Uint8Array } | { ok: false; problem: string }> {
   const canonical = canonicalJson(args)
   if (!canonical.ok) return canonical
-  const digest = await crypto.subtle.digest("SHA-256", utf8.encode(canonical.text))
+  const digest = await crypto.subtle.digest("SHA-256", toUtf8(canonical.text))
   return { ok: true, digest: new Uint8Array(digest) }
 }
 
@@ -49,7 +49,7 @@ export async function digestArguments(
 export function stateProblem(state: Json): string | undefined {
   const problem = problemOf(state, STATE)
   if (problem !== undefined) return problem
-  const bytes = utf8.encode(JSON.stringify(state)).length
+  const bytes = toUtf8(JSON.stringify(state)).length
   return bytes > STATE_LIMIT_BYTES ? `it has ${bytes} bytes of JSON, at most ${STATE_LIMIT_BYTES} fit` : undefined
 }
 

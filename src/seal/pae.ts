@@ -1,7 +1,7 @@
+import { toUtf8 } from "./utf8.ts"
+
 const LENGTH_BYTES = 4
 const ABSENT = 0xffff_ffff
-
-const utf8 = new TextEncoder()
 
 /**
  * Pre-authentication encoding: joins parts so that no two different lists meet in one byte string. The number of parts,
@@ -30,5 +30,5 @@ export function pae(...parts: readonly (Uint8Array | string | undefined)[]): Uin
 
 function bytesOf(text: string): Uint8Array {
   if (!text.isWellFormed()) throw new TypeError("A string with a lone surrogate cannot be encoded; refuse it earlier.")
-  return utf8.encode(text)
+  return toUtf8(text)
 }

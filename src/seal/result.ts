@@ -6,11 +6,10 @@ import { pae } from "./pae.ts"
 import { findKey, type RingKey, requireSealingKey } from "./ring.ts"
 import type { SealerOptions } from "./sealer.ts"
 import { deriveSubkey } from "./subkeys.ts"
+import { fromUtf8, toUtf8 } from "./utf8.ts"
 
 const LABEL = "waxseal result v1"
 const PURPOSE = "result"
-const utf8 = new TextEncoder()
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
 export interface ResultBinding {
   readonly tenant: TenantId
@@ -34,7 +33,7 @@ export interface ResultBox {
 export function createResultBox({ ring, now, random }: Omit<SealerOptions, "purpose">): ResultBox {
   return {
     async seal(binding, result) {
-      const plaintext = new Uint8Array(utf8.encode(JSON.stringify(result)))
+      const plaintext = toUtf8(JSON.stringify(result))
       if (plaintext.length > RESULT_LIMIT_BYTES) {
         throw new SealError(
           "invalid_result",
@@ -55,7 +54,8 @@ export function createResultBox({ ring, now, random }: Omit<SealerOptions, "purp
       const cipher = await subkey(key, binding)
       const associated = associatedData(parsed.header, binding)
       const plaintext = await cipher.decrypt(parsed.fields.nonce, associated, parsed.ciphertext)
-      return plaintext ? { ok: true, result: JSON.parse(strictUtf8.decode(plaintext)) } : { ok: false }
+      const text = plaintext && fromUtf8(plaintext)
+      return text === undefined ? { ok: false } : { ok: true, result: JSON.parse(text) }
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Json } from "../brands.ts"
 import { type BitReader, type BitWriter, LayoutError } from "./bits.ts"
 import { huffmanBits, readHuffman, writeHuffman } from "./huffman.ts"
 import { JSON_DEPTH, STATE_LIMIT_BYTES } from "./limits.ts"
+import { fromUtf8, toUtf8 } from "./utf8.ts"
 
 /** The first three bits of every value. */
 const NULL = 0
@@ -13,9 +14,6 @@ const TEXT = 5
 const ARRAY = 6
 const OBJECT = 7
 const KIND_BITS = 3
-
-const encoder = new TextEncoder()
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
 /** Writes a state that `stateProblem` found nothing wrong with. */
 export function writeState(to: BitWriter, state: Json): void {
@@ -82,7 +80,7 @@ function readDouble(from: BitReader): number {
 
 /** Whichever is shorter: the Huffman code or the bare UTF-8. */
 function writeText(to: BitWriter, text: string): void {
-  const bytes = encoder.encode(text)
+  const bytes = toUtf8(text)
   const bare = huffmanBits(bytes) >= 8 * bytes.length
   to.flag(bare)
   to.number(bytes.length)
@@ -95,11 +93,9 @@ function readText(from: BitReader): string {
   const length = from.number()
   if (length > STATE_LIMIT_BYTES) throw new LayoutError("A text is longer than any state.")
   const bytes = bare ? from.bytes(length) : readHuffman(from, length)
-  try {
-    return decoder.decode(bytes)
-  } catch {
-    throw new LayoutError("A text is not UTF-8.")
-  }
+  const text = fromUtf8(bytes)
+  if (text === undefined) throw new LayoutError("A text is not UTF-8.")
+  return text
 }
 
 function writeArray(to: BitWriter, elements: readonly Json[]): void {

@@ -1,0 +1,24 @@
+import { z } from "zod"
+import { encode } from "../../test/support/mcp.ts"
+import type { Target } from "./scenarios.ts"
+
+const Asked = z.object({
+  result: z.object({
+    resultType: z.literal("input_required"),
+    inputRequests: z.object({ region: z.object({ method: z.literal("elicitation/create") }) }),
+    requestState: z.string().min(1),
+  }),
+})
+
+/** The first leg of `provision_database`: a question comes back, and state. */
+export async function ask({ token, send }: Target): Promise<void> {
+  const { headers, body } = encode({
+    token,
+    method: "tools/call",
+    name: "provision_database",
+    arguments: { name: "orders" },
+  })
+  const reply = await send("/mcp", headers, body)
+  if (reply.status !== 200) throw new Error(`HTTP ${reply.status} in place of a question`)
+  if (!Asked.safeParse(JSON.parse(reply.body)).success) throw new Error("the answer is not a question with state")
+}
