@@ -10,6 +10,7 @@ export default defineConfig({
             main: "./src/index.ts",
             miniflare: {
               compatibilityDate: "2026-11-01",
+              compatibilityFlags: ["enable_request_signal", "request_signal_passthrough"],
               durableObjects: {
                 LEDGER: { className: "Ledger", useSQLite: true },
                 REGISTRY: { className: "Registry", useSQLite: true },

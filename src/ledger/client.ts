@@ -1,5 +1,5 @@
 import type { TenantId } from "../brands.ts"
-import { base64UrlToBytes, bytesToBase64Url, type Purpose, pae } from "../seal/index.ts"
+import { base64UrlToBytes, bytesToBase64Url, type Purpose, pae, RESULT_LIMIT_BYTES } from "../seal/index.ts"
 import type { Ledger } from "./object.ts"
 import { locationHint } from "./placement.ts"
 import { withRetries } from "./retry.ts"
@@ -7,8 +7,8 @@ import { LONGEST_LEASE_SECONDS } from "./sealed.ts"
 import type { RowKey } from "./sealed-rows.ts"
 import type { Attempt, LedgerClient, RecordKey } from "./types.ts"
 
-/** Results longer than this are not stored: a mebibyte, and what encryption adds to it. */
-export const LONGEST_BODY_BYTES = 1_048_576 + 1024
+/** Stored results are at most this long: the longest result, and what its encryption may add. */
+export const LONGEST_BODY_BYTES = RESULT_LIMIT_BYTES + 1024
 
 const ID_BYTES = 12
 const ATTEMPT_BYTES = 16
@@ -40,11 +40,11 @@ export interface LedgerOptions {
 }
 
 /**
- * The ledger as the rest of the house sees it. Every call may be repeated: the same call again has the same effect
- * and, as long as nobody else came between, the same answer.
+ * The ledger as the rest of the house sees it. A call that got lost is made again, for about two seconds, and has one
+ * effect however often it arrives. The caller may repeat a claim with the same attempt, and what it does with its claim.
  *
  * All calls throw `LedgerOverloaded` or `LedgerUnavailable` (answer 503 with `Retry-After`) when the object cannot be
- * reached within about two seconds, and `RangeError` for what breaks a stated limit: attempts and fingerprints have 16
+ * reached, and `RangeError` for what breaks a stated limit: attempts and fingerprints have 16
  * bytes, leases last 1..900 s, bodies have at most `LONGEST_BODY_BYTES`.
  *
  * @example

@@ -5,7 +5,6 @@
 export {
   createLedgerClient,
   type LedgerNamespace,
-  type LedgerOptions,
   type LedgerStub,
   LONGEST_BODY_BYTES,
 } from "./client.ts"
@@ -16,7 +15,6 @@ export type {
   Attempt,
   Claim,
   ClaimAnswer,
-  FinishAnswer,
   LeaseEnd,
   LedgerClient,
   LookupAnswer,

@@ -1,3 +1,4 @@
+import { LOOKUP_SECONDS } from "../seal/index.ts"
 import { asClaim, claimAfter, sameBytes } from "./claim.ts"
 import type { Row, RowKey, SealedRows } from "./sealed-rows.ts"
 import type {
@@ -11,8 +12,8 @@ import type {
   Unsettled,
 } from "./types.ts"
 
-/** How long a row outlives its deadline: an hour in which its outcome can be read, two minutes for unequal clocks. */
-export const AFTERLIFE_MS = (3600 + 120) * 1000
+/** How long a row outlives its deadline: while expired tokens may look it up, and two minutes for unequal clocks. */
+export const AFTERLIFE_MS = (LOOKUP_SECONDS + 120) * 1000
 
 /** A claim comes before the deadline, so a lease of at most this never outlives its row. */
 export const LONGEST_LEASE_SECONDS = 900

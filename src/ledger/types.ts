@@ -25,6 +25,7 @@ export interface Attempt {
   readonly attempt: Uint8Array
   /** 16 bytes: what was decided on, so that another branch or other answers are told apart. */
   readonly fingerprint: Uint8Array
+  /** 1..900 */
   readonly leaseSeconds: number
   readonly onLeaseEnd: LeaseEnd
 }
@@ -39,7 +40,10 @@ export interface Recorded {
   readonly recordedAt: number
 }
 
-/** An attempt is at work, or (`unknown`) its lease ended under the policy `report`. */
+/**
+ * An attempt is at work or may be made again (`running`), or its lease ended and nothing runs again (`unknown`): under
+ * the policy `report`, or because the deadline has passed.
+ */
 export interface Unsettled {
   readonly status: "running" | "unknown"
   readonly sameInput: boolean

@@ -41,7 +41,8 @@ export function createLegs<Result>(
   let endWithState: Ended<Result> | undefined
   async function leg(state: string | undefined, context: ServerContext): Promise<Ended<Result>> {
     const { identity: caller, audience, parts } = exchange
-    const end = await run({ ...call, caller, audience, state, responses: context.mcpReq.inputResponses }, parts)
+    const { inputResponses: responses, signal } = context.mcpReq
+    const end = await run({ ...call, caller, audience, state, responses, signal }, parts)
     if (end.kind === "refused") throw new Error(end.reason)
     return end
   }

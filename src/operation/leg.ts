@@ -71,4 +71,6 @@ export interface Leg {
   /** Absent on a first leg: then answers count for nothing, for nobody was shown the question. */
   readonly verified: Verified | undefined
   readonly responses: Responses
+  /** Fires when the client goes away, and perhaps when all is over: only before a claim does it mean anything. */
+  readonly signal: AbortSignal
 }

@@ -38,10 +38,12 @@ export class OperationDialogue extends Dialogue {
 
   /**
    * A decision without verified state sends state and no question: the client comes back at once, so that the effect runs
-   * on a leg that can be repeated after a lost response.
+   * on a leg that can be repeated after a lost response. A client that went away gets nothing done; one that goes away
+   * later does not stop what was claimed.
    */
   async #decide(): Promise<void> {
     if (!(await this.decided())) await this.suspend({})
+    if (this.leg.signal.aborted) await new Promise<never>(() => {})
   }
 
   #spending(): Spending {

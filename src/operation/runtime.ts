@@ -19,6 +19,8 @@ export interface Call {
   readonly state: string | undefined
   /** The client's `inputResponses`, untrusted. */
   readonly responses: unknown
+  /** Fires when the client goes away. */
+  readonly signal: AbortSignal
 }
 
 /** A first leg that cannot begin. Its message may be shown to the caller. */
@@ -69,7 +71,8 @@ async function run<Input, End extends InquiryEnd<unknown>>(
   }
   const input = schema.safeParse(call.input ?? {})
   if (!input.success) throw new InvalidArguments(`Invalid arguments: ${z.prettifyError(input.error)}`)
-  const leg = { parts, caller: call.caller, binding, verified, responses: readResponses(call.responses) }
+  const { caller, responses, signal } = call
+  const leg = { parts, caller, binding, verified, responses: readResponses(responses), signal }
   const end = await new Promise<End | LegEnd>((resolve, reject) => {
     enter(leg, input.data, resolve).catch(reject)
   }).catch((error) => fault(name, leg, error))

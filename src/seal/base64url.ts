@@ -1,22 +1,18 @@
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 const NOT_A_DIGIT = 0xff
 
+const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0))
 const DIGITS = new Uint8Array(128).fill(NOT_A_DIGIT)
-for (let digit = 0; digit < 64; digit++) DIGITS[ALPHABET.charCodeAt(digit)] = digit
+for (const [digit, code] of CODES.entries()) DIGITS[code] = digit
 
 /** Base64url without padding (RFC 4648 section 5). */
 export function bytesToBase64Url(bytes: Uint8Array): string {
   let text = ""
-  let pending = 0
-  let bits = 0
-  for (const byte of bytes) {
-    pending = ((pending << 8) | byte) & 0xffff
-    for (bits += 8; bits >= 6; ) {
-      bits -= 6
-      text += ALPHABET[(pending >>> bits) & 63]
-    }
+  for (let at = 0; at < bytes.length; at += 3) {
+    const group = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
+    text += String.fromCharCode(codeOf(group >>> 18), codeOf(group >>> 12), codeOf(group >>> 6), codeOf(group))
   }
-  return bits === 0 ? text : text + ALPHABET[(pending << (6 - bits)) & 63]
+  return text.slice(0, Math.ceil((bytes.length * 8) / 6))
 }
 
 /**
@@ -41,4 +37,9 @@ export function base64UrlToBytes(text: string): Uint8Array<ArrayBuffer> | undefi
   }
   const tail = pending & ((1 << bits) - 1)
   return tail === 0 ? bytes : undefined
+}
+
+/** The character code of the digit in the low six bits. */
+function codeOf(bits: number): number {
+  return CODES[bits & 63] ?? 0
 }

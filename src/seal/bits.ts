@@ -6,11 +6,18 @@ export class LayoutError extends Error {
 /** Whole numbers travel in digits of five bits, each behind a bit that says whether more follow. */
 const DIGIT_BITS = 5
 const DIGIT_BASE = 2 ** DIGIT_BITS
-const INITIAL_BYTES = 256
 
-/** Writes fields of any width, most significant bit first. */
-export class BitWriter {
-  #bytes = new Uint8Array(INITIAL_BYTES)
+/** Longer than any body with the longest state. Writing is synchronous, so one buffer serves every writer in turn. */
+const BUFFER = new Uint8Array(16_384)
+
+/** Writes fields of any width, most significant bit first, and answers all of them, the last byte filled with ones. */
+export function writeBits(write: (to: BitWriter) => void): Uint8Array<ArrayBuffer> {
+  const to = new BitWriter()
+  write(to)
+  return to.finish()
+}
+
+class BitWriter {
   #length = 0
   #pending = 0
   #pendingBits = 0
@@ -21,7 +28,7 @@ export class BitWriter {
     this.#pendingBits += width
     while (this.#pendingBits >= 8) {
       this.#pendingBits -= 8
-      this.#byte(this.#pending >>> this.#pendingBits)
+      BUFFER[this.#length++] = this.#pending >>> this.#pendingBits
     }
   }
 
@@ -38,11 +45,11 @@ export class BitWriter {
     this.#digits(value, 0)
   }
 
-  /** Fills the last byte with ones. */
   finish(): Uint8Array<ArrayBuffer> {
     const free = (8 - this.#pendingBits) % 8
     this.bits((1 << free) - 1, free)
-    return this.#bytes.slice(0, this.#length)
+    if (this.#length > BUFFER.length) throw new LayoutError("The sealed body is too long.")
+    return BUFFER.slice(0, this.#length)
   }
 
   #digits(value: number, moreFollow: 0 | 1): void {
@@ -50,16 +57,9 @@ export class BitWriter {
     if (higher > 0) this.#digits(higher, 1)
     this.bits(moreFollow * DIGIT_BASE + (value % DIGIT_BASE), 1 + DIGIT_BITS)
   }
-
-  #byte(value: number): void {
-    if (this.#length === this.#bytes.length) {
-      const longer = new Uint8Array(2 * this.#length)
-      longer.set(this.#bytes)
-      this.#bytes = longer
-    }
-    this.#bytes[this.#length++] = value
-  }
 }
+
+export type { BitWriter }
 
 /** Reads what `BitWriter` wrote. Every method throws `LayoutError` where the bytes end too early. */
 export class BitReader {

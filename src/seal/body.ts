@@ -1,6 +1,6 @@
 import type { OperationId } from "../brands.ts"
 import { base64UrlToBytes, bytesToBase64Url } from "./base64url.ts"
-import { BitReader, BitWriter, LayoutError } from "./bits.ts"
+import { BitReader, type BitWriter, LayoutError, writeBits } from "./bits.ts"
 import { SealError } from "./errors.ts"
 import { stateProblem } from "./json.ts"
 import { HIGHEST_ROUND, LONGEST_DEADLINE_SECONDS, LONGEST_TTL_SECONDS } from "./limits.ts"
@@ -33,20 +33,20 @@ export function checkDraft(draft: Draft): void {
 /** Writes a checked draft; the expiry is in the header. */
 export function writeBody(draft: Draft): Bytes {
   const { operation, asked, roundLimit, round, home, issuedAt, expiresAt, deadline, state } = draft
-  const to = new BitWriter()
-  to.flag(operation !== undefined)
-  to.flag(asked !== undefined)
-  to.flag(roundLimit !== undefined)
-  to.bits(round, ROUND_BITS)
-  if (roundLimit !== undefined) to.bits(roundLimit, ROUND_BITS)
-  to.number(home.region)
-  to.number(home.shard)
-  writeDuration(to, expiresAt - issuedAt)
-  writeDuration(to, deadline - expiresAt)
-  to.bytes(operationBytes(operation))
-  to.bytes(asked ?? NO_BYTES)
-  writeState(to, state)
-  return to.finish()
+  return writeBits((to) => {
+    to.flag(operation !== undefined)
+    to.flag(asked !== undefined)
+    to.flag(roundLimit !== undefined)
+    to.bits(round, ROUND_BITS)
+    if (roundLimit !== undefined) to.bits(roundLimit, ROUND_BITS)
+    to.number(home.region)
+    to.number(home.shard)
+    writeDuration(to, expiresAt - issuedAt)
+    writeDuration(to, deadline - expiresAt)
+    to.bytes(operationBytes(operation))
+    to.bytes(asked ?? NO_BYTES)
+    writeState(to, state)
+  })
 }
 
 /** Reads what `writeBody` wrote, for a token that began with this nonce; `undefined` for anything else. */

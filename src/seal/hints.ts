@@ -1,39 +1,47 @@
 import type { BoundFields } from "./binding.ts"
+import type { Bytes } from "./suites.ts"
 import type { Reason } from "./types.ts"
 
+const FIELDS = ["principal", "audience", "request"] as const
 const HINT_BYTES = 2
-export const HINTS_BYTES = 3 * HINT_BYTES
+export const HINTS_BYTES = FIELDS.length * HINT_BYTES
+
+const FNV_OFFSET = 0x811c9dc5
+const FNV_PRIME = 0x01000193
+/** Occurs in no UTF-8. */
+const END_OF_PART = 0xff
 
 /**
  * Two bytes each for principal, audience and request, so that the operator learns why a token did not open. They decide
  * nothing: they are read only after decryption failed. `mask` is a keyed function of the token's nonce; under it they
  * neither link two tokens nor confirm a guess.
  */
-export function hintsFor(fields: BoundFields, mask: Uint8Array): Uint8Array {
+export function hintsFor(
+  { principal, audience, method, target, argumentsDigest }: BoundFields,
+  mask: Uint8Array,
+): Bytes {
   const hints = new Uint8Array(HINTS_BYTES)
   const view = new DataView(hints.buffer)
-  view.setUint16(0, digest16(fields.principal))
-  view.setUint16(2, digest16(fields.audience))
-  view.setUint16(4, digest16(fields.request))
-  return hints.map((byte, index) => byte ^ (mask[index] ?? 0))
+  view.setUint16(0, digest16(principal))
+  view.setUint16(HINT_BYTES, digest16(audience))
+  view.setUint16(2 * HINT_BYTES, digest16(method, target, argumentsDigest))
+  for (const [index, byte] of hints.entries()) hints[index] = byte ^ (mask[index] ?? 0)
+  return hints
 }
 
-/** The first field that differs, in the order of precedence; else nobody can tell. */
-export function hintedReason(
-  carried: Uint8Array,
-  expected: Uint8Array,
-): Reason & ("principal" | "audience" | "request" | "forged") {
-  const differs = (field: number) =>
-    carried[HINT_BYTES * field] !== expected[HINT_BYTES * field] ||
-    carried[HINT_BYTES * field + 1] !== expected[HINT_BYTES * field + 1]
-  if (differs(0)) return "principal"
-  if (differs(1)) return "audience"
-  return differs(2) ? "request" : "forged"
+/** The first field that differs, in the order of precedence; where none does, nobody can tell. */
+export function hintedReason(carried: Uint8Array, expected: Uint8Array): Exclude<Reason, "expired"> {
+  const at = carried.findIndex((byte, index) => byte !== expected[index])
+  return FIELDS[Math.floor(at / HINT_BYTES)] ?? "forged"
 }
 
-/** FNV-1a of 32 bits, folded to 16. The mask makes it a secret, not the hash. */
-function digest16(bytes: Uint8Array): number {
-  let hash = 0x811c9dc5
-  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193)
+/** FNV-1a of 32 bits over the parts that are present, folded to 16. The mask makes it a secret, not the hash. */
+function digest16(...parts: readonly (Uint8Array | undefined)[]): number {
+  let hash = FNV_OFFSET
+  for (const part of parts) {
+    if (!part) continue
+    for (const byte of part) hash = Math.imul(hash ^ byte, FNV_PRIME)
+    hash = Math.imul(hash ^ END_OF_PART, FNV_PRIME)
+  }
   return (hash >>> 16) ^ (hash & 0xffff)
 }

@@ -60,7 +60,7 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
       const fields = boundFields(binding)
       const hints = hintsFor(fields, key.hintMask(nonce))
       const header = writeHeader({ suite: key.suite, keyId: key.id, nonce, expiresAt: draft.expiresAt, hints })
-      const associated = associatedData(header, purpose, binding.tenant, fields)
+      const associated = associatedData(header, purpose, fields)
 
       const { cipher, keep } = await subkey(key, binding.tenant, draft.expiresAt)
       const ciphertext = await cipher.encrypt(nonce, associated, writeBody(draft))
@@ -81,7 +81,7 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
       if (expiresAt + LOOKUP_AT_MOST <= time) return refused("expired")
       if (expiresAt > time + AHEAD_AT_MOST || bindingProblem(binding)) return refused("forged")
       const fields = boundFields(binding)
-      const associated = associatedData(token.header, purpose, binding.tenant, fields)
+      const associated = associatedData(token.header, purpose, fields)
 
       const { cipher, keep } = await subkey(key, binding.tenant, expiresAt)
       const body = await cipher.decrypt(nonce, associated, token.ciphertext)

@@ -10,26 +10,30 @@ export function deriveSubkey(key: RingKey, purpose: Purpose, tenant: string, sco
   return key.subkey(pae(LABEL, String(key.suite.number), purpose, tenant, scope))
 }
 
-/** A bounded set of derived subkeys; the one unused for longest makes room. */
+/**
+ * A bounded set of derived subkeys in two generations: once the young one is half the capacity, it becomes the old one,
+ * and what nobody used since the last time is forgotten.
+ */
 export class SubkeyCache {
-  readonly #ciphers = new Map<string, Cipher>()
-  readonly #capacity: number
+  readonly #half: number
+  #young = new Map<string, Cipher>()
+  #old = new Map<string, Cipher>()
 
   constructor(capacity: number) {
-    this.#capacity = capacity
+    this.#half = capacity / 2
   }
 
   /** Looking changes nothing, so that a forged token can neither enter nor keep anything here. */
   peek(name: string): Cipher | undefined {
-    return this.#ciphers.get(name)
+    return this.#young.get(name) ?? this.#old.get(name)
   }
 
   /** Call it only once the subkey has sealed or opened something. */
   keep(name: string, cipher: Cipher): void {
-    this.#ciphers.delete(name)
-    this.#ciphers.set(name, cipher)
-    if (this.#ciphers.size <= this.#capacity) return
-    const [oldest] = this.#ciphers.keys()
-    if (oldest !== undefined) this.#ciphers.delete(oldest)
+    if (this.#young.has(name)) return
+    this.#young.set(name, cipher)
+    if (this.#young.size < this.#half) return
+    this.#old = this.#young
+    this.#young = new Map()
   }
 }

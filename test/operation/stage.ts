@@ -51,6 +51,7 @@ export function stage(changes: Partial<RuntimeParts> = {}) {
     input: changes.arguments ?? {},
     state: undefined,
     responses: undefined,
+    signal: new AbortController().signal,
     ...changes,
   })
   const run = <Input>(operation: Operation<Input>, changes: Partial<Call> = {}): Promise<LegEnd> =>
