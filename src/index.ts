@@ -1,10 +1,11 @@
 import { Router } from "itty-router"
 import { MCP_SCOPES, metadataPath, resourceMetadata } from "./auth/index.ts"
+import { refuseForeignOrigin } from "./cors.ts"
 import { MCP_PATH, serveMcp } from "./mcp/index.ts"
 import { errorName, log } from "./observe.ts"
 import { problem } from "./problem.ts"
 import { type Incoming, servicesOf } from "./services.ts"
-import { baseUrl, checkHost, type Settings, settingsOf } from "./settings.ts"
+import { baseUrl, checkHost, checkRing, type Settings, settingsOf } from "./settings.ts"
 import { VERSION } from "./version.ts"
 
 export { Ledger } from "./ledger/index.ts"
@@ -12,7 +13,9 @@ export { Registry } from "./mcp/index.ts"
 
 type RouteArguments = [settings: Settings, env: Cloudflare.Env, context: ExecutionContext]
 
-const router = Router<Incoming, RouteArguments, Response>()
+const router = Router<Incoming, RouteArguments, Response | undefined>()
+  .all(MCP_PATH, (request, { allowedOrigins }) => refuseForeignOrigin(request, allowedOrigins))
+  .all("*", refuseWrongPlace)
   .get("/", welcome)
   .get("/healthz", () => Response.json({ status: "ok", version: VERSION }))
   .get(metadataPath(MCP_PATH), (request, settings) => {
@@ -28,22 +31,26 @@ const router = Router<Incoming, RouteArguments, Response>()
       parts: parts(request, context),
     })
   })
-  .all("*", () => problem("not_found", "There is nothing at this path; / names the endpoints."))
 
 export default {
   async fetch(request, env, context): Promise<Response> {
     const result = settingsOf(env)
     if (!result.ok) return misconfigured(`${result.setting}: ${result.problem}`)
-    const hostProblem = checkHost(result.settings, new URL(request.url))
-    if (hostProblem) return misconfigured(hostProblem)
     try {
-      return await router.fetch(request, result.settings, env, context)
+      const response = await router.fetch(request, result.settings, env, context)
+      return response ?? problem("not_found", "There is nothing at this path; / names the endpoints.")
     } catch (error) {
       log({ event: "fault", name: "worker", error: errorName(error) })
       return problem("internal", "Something went wrong here; try again.")
     }
   },
 } satisfies ExportedHandler<Cloudflare.Env>
+
+/** Settings that are good in themselves may not do here (another host than localhost) or now (no key that seals). */
+function refuseWrongPlace(request: Request, settings: Settings): Response | undefined {
+  const sentence = checkHost(settings, new URL(request.url)) ?? checkRing(settings, Date.now())
+  return sentence === undefined ? undefined : misconfigured(sentence)
+}
 
 function base(request: Request, settings: Settings): string {
   return baseUrl(settings, new URL(request.url))

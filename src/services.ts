@@ -17,7 +17,7 @@ export interface Services {
 
 const made = new WeakMap<Settings, Services>()
 
-export function servicesOf(settings: Settings, env: Cloudflare.Env): Services {
+export function servicesOf(settings: Settings, env: Pick<Cloudflare.Env, "LEDGER">): Services {
   const before = made.get(settings)
   if (before) return before
   const services = createServices(settings, env)
@@ -25,7 +25,7 @@ export function servicesOf(settings: Settings, env: Cloudflare.Env): Services {
   return services
 }
 
-function createServices(settings: Settings, env: Cloudflare.Env): Services {
+function createServices(settings: Settings, env: Pick<Cloudflare.Env, "LEDGER">): Services {
   const { ring, ledgerShards, stateTtlSeconds, auth } = settings
   const tenantClaim = auth.mode === "jwt" ? auth.tenantClaim : undefined
   const jurisdictions = new Map(

@@ -43,8 +43,8 @@ export function writeBody(draft: Draft): Bytes {
     to.number(home.shard)
     writeDuration(to, expiresAt - issuedAt)
     writeDuration(to, deadline - expiresAt)
-    to.bytes(operationBytes(operation))
-    to.bytes(asked ?? NO_BYTES)
+    if (operation !== undefined) to.bytes(operationBytes(operation))
+    if (asked !== undefined) to.bytes(asked)
     writeState(to, state)
   })
 }
@@ -124,8 +124,8 @@ function idProblem({ operation, asked }: Draft): string | undefined {
   return asked === undefined || asked.length === ASKED_BYTES ? undefined : `asked is not ${ASKED_BYTES} bytes.`
 }
 
-function operationBytes(operation: OperationId | undefined): Uint8Array {
-  return base64UrlToBytes(operation ?? "") ?? NO_BYTES
+function operationBytes(operation: OperationId): Uint8Array {
+  return base64UrlToBytes(operation) ?? NO_BYTES
 }
 
 function isWithin(value: number, lowest: number, highest: number): boolean {

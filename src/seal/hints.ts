@@ -20,12 +20,12 @@ export function hintsFor(
   { principal, audience, method, target, argumentsDigest }: BoundFields,
   mask: Uint8Array,
 ): Bytes {
+  const digests = [digest16(principal), digest16(audience), digest16(method, target, argumentsDigest)]
   const hints = new Uint8Array(HINTS_BYTES)
-  const view = new DataView(hints.buffer)
-  view.setUint16(0, digest16(principal))
-  view.setUint16(HINT_BYTES, digest16(audience))
-  view.setUint16(2 * HINT_BYTES, digest16(method, target, argumentsDigest))
-  for (const [index, byte] of hints.entries()) hints[index] = byte ^ (mask[index] ?? 0)
+  for (let at = 0; at < HINTS_BYTES; at++) {
+    const digest = digests[at >> 1] ?? 0
+    hints[at] = (at % 2 === 0 ? digest >>> 8 : digest) ^ (mask[at] ?? 0)
+  }
   return hints
 }
 

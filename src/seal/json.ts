@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize"
 import type { Json } from "../brands.ts"
 import { JSON_DEPTH, STATE_LIMIT_BYTES } from "./limits.ts"
-import { toUtf8 } from "./utf8.ts"
+import { toUtf8, utf8Length } from "./utf8.ts"
 
 /** What a value may hold at most; checked while it is walked, so that a huge one costs no more than the bounds. */
 interface Bounds {
@@ -49,7 +49,7 @@ export async function digestArguments(
 export function stateProblem(state: Json): string | undefined {
   const problem = problemOf(state, STATE)
   if (problem !== undefined) return problem
-  const bytes = toUtf8(JSON.stringify(state)).length
+  const bytes = utf8Length(JSON.stringify(state))
   return bytes > STATE_LIMIT_BYTES ? `it has ${bytes} bytes of JSON, at most ${STATE_LIMIT_BYTES} fit` : undefined
 }
 

@@ -12,8 +12,7 @@ const UINT32 = 2 ** 32
 export interface Start {
   /** Named by the version byte; the key id must agree. */
   readonly suite: Suite
-  /** 8 hexadecimal digits. */
-  readonly keyId: string
+  readonly keyId: number
   readonly nonce: Bytes
 }
 
@@ -33,7 +32,7 @@ export interface Parsed<Fields> {
 export function writeStart({ suite, keyId, nonce }: Start, length = startBytes(suite)): Bytes {
   const header = new Uint8Array(length)
   header[0] = suite.number
-  viewOf(header).setUint32(KEY_ID_AT, Number.parseInt(keyId, 16))
+  viewOf(header).setUint32(KEY_ID_AT, keyId)
   header.set(nonce, NONCE_AT)
   return header
 }
@@ -42,7 +41,7 @@ export function parseStart(bytes: Bytes): Parsed<Start> | undefined {
   const suite = suiteOf(bytes[0])
   if (!suite || bytes.length < startBytes(suite)) return undefined
   const nonce = bytes.subarray(NONCE_AT, startBytes(suite))
-  const keyId = viewOf(bytes).getUint32(KEY_ID_AT).toString(16).padStart(8, "0")
+  const keyId = viewOf(bytes).getUint32(KEY_ID_AT)
   return { fields: { suite, keyId, nonce }, ...split(bytes, startBytes(suite)) }
 }
 

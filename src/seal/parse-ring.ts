@@ -88,15 +88,15 @@ function firstProblem({ issues }: z.ZodError): string {
 function ringKey({ key, suite: number, sealsFrom, sealsUntil }: Entry, successorFrom = Infinity): RingKey {
   const suite = SUITES[number]
   const derived = hkdf(sha256, key, undefined, pae(LABEL, String(number)), KEY_ID_BYTES + HINT_KEY_BYTES)
-  const hintKey = derived.subarray(KEY_ID_BYTES)
   return {
-    id: bytesToHex(derived.subarray(0, KEY_ID_BYTES)),
+    id: new DataView(derived.buffer, derived.byteOffset).getUint32(0),
+    name: bytesToHex(derived.subarray(0, KEY_ID_BYTES)),
     suite,
     sealsFrom,
     sealsUntil: sealsUntil ?? successorFrom,
     development: utf8.decode(key.subarray(0, DEVELOPMENT_KEY_PREFIX.length)) === DEVELOPMENT_KEY_PREFIX,
     subkey: suite.subkeysOf(key),
-    hintMask: (nonce) => sipHash(hintKey, nonce),
+    hintMask: sipHash(derived.subarray(KEY_ID_BYTES)),
   }
 }
 

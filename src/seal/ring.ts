@@ -6,8 +6,10 @@ const NOTHING_SEALS = "no key seals now; add one whose sealsFrom has come and wh
 
 /** One key of the ring. It derives and never shows its secret. Times are milliseconds since 1970. */
 export interface RingKey {
-  /** 8 hexadecimal digits, derived from secret and suite; public. */
-  readonly id: string
+  /** 32 bits derived from secret and suite; public. */
+  readonly id: number
+  /** The id as people and `/v1` see it: 8 hexadecimal digits. */
+  readonly name: string
   readonly suite: Suite
   readonly sealsFrom: number
   /** `Infinity` while the key has neither a `sealsUntil` of its own nor a successor. */
@@ -41,7 +43,7 @@ export function sealingKey(ring: KeyRing, now: number): RingKey | undefined {
 }
 
 /** Whoever has it in the ring can open what it sealed, as far as it names no time. */
-export function findKey(ring: KeyRing, id: string, suite: Suite): RingKey | undefined {
+export function findKey(ring: KeyRing, id: number, suite: Suite): RingKey | undefined {
   return ring.keys.find((key) => key.id === id && key.suite === suite)
 }
 
@@ -49,7 +51,7 @@ export function findKey(ring: KeyRing, id: string, suite: Suite): RingKey | unde
  * The key that a token names, unless its time to open is over. There is no lower bound: where a clock runs ahead, a
  * token may come before its key begins here, and its issue time is checked anyway.
  */
-export function openingKey(ring: KeyRing, id: string, suite: Suite, now: number): RingKey | undefined {
+export function openingKey(ring: KeyRing, id: number, suite: Suite, now: number): RingKey | undefined {
   const key = findKey(ring, id, suite)
   return key && now < opensUntil(key) ? key : undefined
 }
@@ -69,7 +71,7 @@ export function ringProblem(ring: KeyRing, now: number): string | undefined {
 export function listKeys(ring: KeyRing, now: number): KeyListing[] {
   const sealing = sealingKey(ring, now)
   return ring.keys.map((key) => ({
-    keyId: key.id,
+    keyId: key.name,
     suite: key.suite.number,
     state: key === sealing ? "sealing" : now < key.sealsFrom ? "upcoming" : "opening",
     sealsFrom: key.sealsFrom,

@@ -46,7 +46,7 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
 
   async function subkey(key: RingKey, tenant: string, expiresAt: number) {
     const hour = String(Math.floor(expiresAt / HOUR))
-    const name = `${key.id} ${hour} ${tenant}`
+    const name = `${key.name} ${hour} ${tenant}`
     const cipher = subkeys.peek(name) ?? (await deriveSubkey(key, purpose, tenant, hour))
     return { cipher, keep: () => subkeys.keep(name, cipher) }
   }
@@ -99,7 +99,7 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
     if (!contents) return refused("malformed")
     if (contents.issuedAt > time + CLOCK_SKEW) return refused("forged")
     if (time < contents.expiresAt) {
-      return { ok: true, contents, keyId: key.id, needsReseal: key !== sealingKey(ring, time) }
+      return { ok: true, contents, keyId: key.name, needsReseal: key !== sealingKey(ring, time) }
     }
     return time < contents.deadline + LOOKUP
       ? { ok: false, reason: "expired", authentic: contents }

@@ -3,75 +3,80 @@ const ROUNDS = 2
 const FINAL_ROUNDS = 4
 
 /**
- * SipHash-2-4 (Aumasson and Bernstein, 2012) of a message under a 16-byte key, as 8 bytes.
+ * SipHash-2-4 (Aumasson and Bernstein, 2012) under a 16-byte key: from a message to 8 bytes.
  * Each 64-bit word of the state is a low and a high half, because bitwise operators have 32 bits.
  */
-export function sipHash(key: Uint8Array, message: Uint8Array): Uint8Array {
+export function sipHash(key: Uint8Array): (message: Uint8Array) => Uint8Array {
   const keyed = new DataView(key.buffer, key.byteOffset, key.byteLength)
-  let aLow = keyed.getInt32(0, true) ^ 0x70736575
-  let aHigh = keyed.getInt32(4, true) ^ 0x736f6d65
-  let bLow = keyed.getInt32(8, true) ^ 0x6e646f6d
-  let bHigh = keyed.getInt32(12, true) ^ 0x646f7261
-  let cLow = keyed.getInt32(0, true) ^ 0x6e657261
-  let cHigh = keyed.getInt32(4, true) ^ 0x6c796765
-  let dLow = keyed.getInt32(8, true) ^ 0x79746573
-  let dHigh = keyed.getInt32(12, true) ^ 0x74656462
+  const key0Low = keyed.getInt32(0, true)
+  const key0High = keyed.getInt32(4, true)
+  const key1Low = keyed.getInt32(8, true)
+  const key1High = keyed.getInt32(12, true)
 
-  const blocks = padded(message)
-  for (let at = 0; at <= blocks.byteLength; at += BLOCK_BYTES) {
-    const final = at === blocks.byteLength
-    const low = final ? 0 : blocks.getInt32(at, true)
-    const high = final ? 0 : blocks.getInt32(at + 4, true)
-    dLow ^= low
-    dHigh ^= high
-    if (final) cLow ^= 0xff
+  return (message) => {
+    let aLow = key0Low ^ 0x70736575
+    let aHigh = key0High ^ 0x736f6d65
+    let bLow = key1Low ^ 0x6e646f6d
+    let bHigh = key1High ^ 0x646f7261
+    let cLow = key0Low ^ 0x6e657261
+    let cHigh = key0High ^ 0x6c796765
+    let dLow = key1Low ^ 0x79746573
+    let dHigh = key1High ^ 0x74656462
 
-    for (let round = final ? FINAL_ROUNDS : ROUNDS; round > 0; round--) {
-      aLow = (aLow + bLow) | 0
-      aHigh = (aHigh + bHigh + carry(aLow, bLow)) | 0
-      cLow = (cLow + dLow) | 0
-      cHigh = (cHigh + dHigh + carry(cLow, dLow)) | 0
+    const blocks = padded(message)
+    for (let at = 0; at <= blocks.byteLength; at += BLOCK_BYTES) {
+      const final = at === blocks.byteLength
+      const low = final ? 0 : blocks.getInt32(at, true)
+      const high = final ? 0 : blocks.getInt32(at + 4, true)
+      dLow ^= low
+      dHigh ^= high
+      if (final) cLow ^= 0xff
 
-      const b13 = (bLow << 13) | (bHigh >>> 19)
-      bHigh = ((bHigh << 13) | (bLow >>> 19)) ^ aHigh
-      bLow = b13 ^ aLow
-      const d16 = (dLow << 16) | (dHigh >>> 16)
-      dHigh = ((dHigh << 16) | (dLow >>> 16)) ^ cHigh
-      dLow = d16 ^ cLow
+      for (let round = final ? FINAL_ROUNDS : ROUNDS; round > 0; round--) {
+        aLow = (aLow + bLow) | 0
+        aHigh = (aHigh + bHigh + carry(aLow, bLow)) | 0
+        cLow = (cLow + dLow) | 0
+        cHigh = (cHigh + dHigh + carry(cLow, dLow)) | 0
 
-      // The rotation of `a` by 32 exchanges its halves.
-      const a32 = (aHigh + dLow) | 0
-      aHigh = (aLow + dHigh + carry(a32, dLow)) | 0
-      aLow = a32
-      cLow = (cLow + bLow) | 0
-      cHigh = (cHigh + bHigh + carry(cLow, bLow)) | 0
+        const b13 = (bLow << 13) | (bHigh >>> 19)
+        bHigh = ((bHigh << 13) | (bLow >>> 19)) ^ aHigh
+        bLow = b13 ^ aLow
+        const d16 = (dLow << 16) | (dHigh >>> 16)
+        dHigh = ((dHigh << 16) | (dLow >>> 16)) ^ cHigh
+        dLow = d16 ^ cLow
 
-      const d21 = (dLow << 21) | (dHigh >>> 11)
-      dHigh = ((dHigh << 21) | (dLow >>> 11)) ^ aHigh
-      dLow = d21 ^ aLow
-      const b17 = (bLow << 17) | (bHigh >>> 15)
-      bHigh = ((bHigh << 17) | (bLow >>> 15)) ^ cHigh
-      bLow = b17 ^ cLow
+        // The rotation of `a` by 32 exchanges its halves.
+        const a32 = (aHigh + dLow) | 0
+        aHigh = (aLow + dHigh + carry(a32, dLow)) | 0
+        aLow = a32
+        cLow = (cLow + bLow) | 0
+        cHigh = (cHigh + bHigh + carry(cLow, bLow)) | 0
 
-      const c32 = cHigh
-      cHigh = cLow
-      cLow = c32
+        const d21 = (dLow << 21) | (dHigh >>> 11)
+        dHigh = ((dHigh << 21) | (dLow >>> 11)) ^ aHigh
+        dLow = d21 ^ aLow
+        const b17 = (bLow << 17) | (bHigh >>> 15)
+        bHigh = ((bHigh << 17) | (bLow >>> 15)) ^ cHigh
+        bLow = b17 ^ cLow
+
+        const c32 = cHigh
+        cHigh = cLow
+        cLow = c32
+      }
+
+      aLow ^= low
+      aHigh ^= high
     }
-
-    aLow ^= low
-    aHigh ^= high
+    const hash = new DataView(new ArrayBuffer(8))
+    hash.setInt32(0, aLow ^ bLow ^ cLow ^ dLow, true)
+    hash.setInt32(4, aHigh ^ bHigh ^ cHigh ^ dHigh, true)
+    return new Uint8Array(hash.buffer)
   }
-  const hash = new Uint8Array(8)
-  const view = new DataView(hash.buffer)
-  view.setInt32(0, aLow ^ bLow ^ cLow ^ dLow, true)
-  view.setInt32(4, aHigh ^ bHigh ^ cHigh ^ dHigh, true)
-  return hash
 }
 
 /** Whole blocks; the last byte is the length of the message modulo 256. */
 function padded(message: Uint8Array): DataView {
-  const blocks = Math.floor(message.length / BLOCK_BYTES) + 1
-  const bytes = new Uint8Array(blocks * BLOCK_BYTES)
+  const bytes = new Uint8Array(message.length - (message.length % BLOCK_BYTES) + BLOCK_BYTES)
   bytes.set(message)
   bytes[bytes.length - 1] = message.length
   return new DataView(bytes.buffer)

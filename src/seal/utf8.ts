@@ -11,6 +11,17 @@ export function toUtf8(text: string): Bytes {
   return (text.length <= SHORT && toAscii(text)) || new Uint8Array(encoder.encode(text))
 }
 
+/** How many bytes `toUtf8` would give. */
+export function utf8Length(text: string): number {
+  let length = text.length
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    // A surrogate pair is two units and four bytes; any other unit is one to three bytes.
+    if (unit > 0x7f) length += unit > 0x7ff && (unit & 0xf800) !== 0xd800 ? 2 : 1
+  }
+  return length
+}
+
 /** Exactly the string that these bytes encode (a byte order mark stays), or `undefined` for what is not UTF-8. */
 export function fromUtf8(bytes: Uint8Array): string | undefined {
   return (bytes.length <= SHORT && fromAscii(bytes)) || decode(bytes)
