@@ -110,6 +110,8 @@ export const STEPS: readonly Step[] = [
     run: as(ALICE, async (alice) => {
       const asked = await alice.provision("unasked", { answers: YES })
       if (asked.kind !== "question") throw new Unexpected("consent counted that nobody was asked for")
+      const again = await alice.provision("unasked", { state: asked.state })
+      if (again.kind !== "question") throw new Unexpected("consent that nobody was asked for was kept in the state")
       await expectCreated(alice, "unasked", 0)
       return "asked again"
     }),
