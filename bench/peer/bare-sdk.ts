@@ -103,6 +103,9 @@ const TOOL = "provision_database"
 
 const databases = new Map<string, Database[]>()
 
+/** Tokens that were verified a moment ago, as our Worker remembers them. */
+const verified = new Map<string, AuthInfo>()
+
 let endpoint: ReturnType<typeof createEndpoint> | undefined
 
 export default {
@@ -133,6 +136,8 @@ async function authenticate(
 ): Promise<AuthInfo | undefined> {
   const token = /^bearer +(\S+)$/i.exec(authorization ?? "")?.[1]
   if (token === undefined) return undefined
+  const known = verified.get(token)
+  if (known && (known.expiresAt ?? 0) > Date.now() / 1_000) return known
   try {
     const { payload } = await jwtVerify(token, keys, {
       issuer: env.AUTH_ISSUER,
@@ -144,7 +149,11 @@ async function authenticate(
     const { iss, sub, client_id, tenant, scope } = Claims.parse(payload)
     const scopes = scope?.split(" ") ?? []
     if (!scopes.includes("mcp")) return undefined
-    return { token, clientId: JSON.stringify([iss, sub, client_id ?? null]), scopes, extra: { tenant } }
+    const clientId = JSON.stringify([iss, sub, client_id ?? null])
+    const authInfo = { token, clientId, scopes, extra: { tenant }, ...(payload.exp && { expiresAt: payload.exp }) }
+    if (verified.size >= 4_096) verified.clear()
+    verified.set(token, authInfo)
+    return authInfo
   } catch {
     return undefined
   }

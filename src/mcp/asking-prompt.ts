@@ -1,24 +1,22 @@
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server"
 import { type Inquiry, runInquiry } from "../operation/index.ts"
-import { type Askable, argumentsOf, createLegs } from "./legs.ts"
+import { createLegs } from "./legs.ts"
+import type { Offer } from "./offer.ts"
 import { askResult, NEEDS_NEWER_CLIENT, outcomeError } from "./wire.ts"
 
 /** Offers an inquiry as a prompt. */
 export function inquiryPrompt<Input>(
   inquiry: Inquiry<Input, GetPromptResult>,
   config: { readonly title: string; readonly description: string },
-): Askable {
+): Offer {
   const { name, input: argsSchema } = inquiry
   return {
+    method: "prompts/get",
+    takes: (target) => target === name,
     serve(exchange, era) {
-      const sent = argumentsOf(exchange.body)
-      const legs = createLegs(
-        exchange,
-        { method: "prompts/get", target: name, arguments: sent, input: sent },
-        (call, parts) => runInquiry(inquiry, call, parts),
-      )
+      const call = { method: "prompts/get", target: name, input: exchange.called.arguments } as const
+      const legs = createLegs(exchange, call, (leg, parts) => runInquiry(inquiry, leg, parts))
       return {
-        takes: (method, target) => method === "prompts/get" && target === name,
         verify: legs.verify,
         register(server) {
           server.registerPrompt(name, { ...config, argsSchema }, async (_input, context) => {

@@ -10,7 +10,8 @@ import {
   runInquiry,
   runOperation,
 } from "../operation/index.ts"
-import { type Askable, argumentsOf, createLegs } from "./legs.ts"
+import { createLegs } from "./legs.ts"
+import type { Offer } from "./offer.ts"
 import { askResult, NEEDS_NEWER_CLIENT } from "./wire.ts"
 
 interface ToolConfig {
@@ -33,14 +34,14 @@ const OUTCOME = {
 export function operationTool<Input>(
   operation: Operation<Input>,
   { result, ...config }: ToolConfig & { readonly result: Record<string, z.ZodOptional> },
-): Askable {
+): Offer {
   const outputSchema = z.object({ ...OUTCOME, ...result })
   const { name, input: inputSchema } = operation
   return tool(name, { ...config, inputSchema, outputSchema }, (call, parts) => runOperation(operation, call, parts))
 }
 
 /** Offers an inquiry as a tool. */
-export function inquiryTool<Input>(inquiry: Inquiry<Input, CallToolResult>, config: ToolConfig): Askable {
+export function inquiryTool<Input>(inquiry: Inquiry<Input, CallToolResult>, config: ToolConfig): Offer {
   const { name, input: inputSchema } = inquiry
   return tool(name, { ...config, inputSchema }, (call, parts) => runInquiry(inquiry, call, parts))
 }
@@ -49,14 +50,14 @@ function tool(
   name: string,
   config: ToolConfig & { readonly inputSchema: z.ZodType; readonly outputSchema?: z.ZodObject },
   run: (call: Call, parts: RuntimeParts) => Promise<InquiryEnd<CallToolResult>>,
-): Askable {
+): Offer {
   return {
+    method: "tools/call",
+    takes: (target) => target === name,
     serve(exchange, era) {
-      const sent = argumentsOf(exchange.body)
-      const call = { method: "tools/call", target: name, arguments: sent, input: sent } as const
+      const call = { method: "tools/call", target: name, input: exchange.called.arguments } as const
       const legs = createLegs(exchange, call, run)
       return {
-        takes: (method, target) => method === "tools/call" && target === name,
         verify: legs.verify,
         register(server) {
           server.registerTool(name, config, async (_input: unknown, context: ServerContext) =>

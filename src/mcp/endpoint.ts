@@ -3,8 +3,8 @@ import { metadataPath, refuse, type Verifier } from "../auth/index.ts"
 import { crossOrigin } from "../cors.ts"
 import type { RuntimeParts } from "../operation/index.ts"
 import { readBody } from "./body.ts"
-import type { Exchange } from "./exchange.ts"
-import type { Era } from "./legs.ts"
+import { type Exchange, readCalled } from "./exchange.ts"
+import type { Era } from "./offer.ts"
 
 /** Where the endpoint lives. */
 export const MCP_PATH = "/mcp"
@@ -65,7 +65,7 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
     case "unreadable":
       return rpcError(400, -32_700, "The body is not JSON in UTF-8.")
     case "json":
-      return { identity: verified.identity, audience, body: body.value, parts }
+      return { identity: verified.identity, audience, body: body.value, called: readCalled(body.value), parts }
   }
 }
 

@@ -1,3 +1,4 @@
+import { z } from "zod"
 import type { Identity } from "../auth/index.ts"
 import type { RuntimeParts } from "../operation/index.ts"
 
@@ -8,5 +9,28 @@ export interface Exchange {
   readonly audience: string
   /** The parsed body: header checks, digests and execution all read this one value. */
   readonly body: unknown
+  readonly called: Called
   readonly parts: RuntimeParts
+}
+
+/** What a body asks for. The SDK has the last word on whether it is a message at all. */
+export interface Called {
+  readonly method: string | undefined
+  /** The tool's or prompt's name, or the resource's URI. */
+  readonly target: string | undefined
+  /** As sent: absent is not empty. */
+  readonly arguments: unknown
+}
+
+const Message = z.object({
+  method: z.string(),
+  params: z
+    .object({ name: z.string().optional(), uri: z.string().optional(), arguments: z.unknown().optional() })
+    .optional(),
+})
+
+/** Reads what a body asks for. */
+export function readCalled(body: unknown): Called {
+  const { method, params } = Message.safeParse(body).data ?? {}
+  return { method, target: params?.name ?? params?.uri, arguments: params?.arguments }
 }

@@ -1,31 +1,39 @@
 import { McpServer } from "@modelcontextprotocol/server"
 import { VERSION } from "../version.ts"
 import type { Exchange } from "./exchange.ts"
-import { type Askable, type Era, serveAskables } from "./legs.ts"
+import { type Era, serveOffers } from "./offer.ts"
 import { incidentReportPrompt } from "./prompts/incident-report.ts"
-import { registerCreatedResource } from "./resources/created.ts"
-import { registerListCreated } from "./tools/list-created.ts"
+import { createdResource } from "./resources/created.ts"
+import { listCreatedTool } from "./tools/list-created.ts"
 import { provisionDatabaseTool } from "./tools/provision-database.ts"
 
-const ASKING: readonly Askable[] = [provisionDatabaseTool, incidentReportPrompt]
+const OFFERS = [provisionDatabaseTool, listCreatedTool, incidentReportPrompt, createdResource]
+
+/** What is offered changes with a deployment only, and is the same for everyone. */
+const LISTS = { ttlMs: 300_000, cacheScope: "public" } as const
 
 /** The MCP server of one exchange: every request gets its own, and nothing outlives it. */
 export function createServer(exchange: Exchange, era: Era): McpServer {
-  const asking = serveAskables(ASKING, exchange, era)
+  const serving = serveOffers(OFFERS, exchange, era)
   const server = new McpServer(
     { name: "waxseal", title: "Waxseal", version: VERSION },
     {
-      ...asking.options,
+      ...serving.options,
       capabilities: {
         tools: { listChanged: false },
         prompts: { listChanged: false },
         resources: { listChanged: false, subscribe: false },
       },
       instructions: "Tools here ask the person before they act, and act once. Use list_created to see what exists.",
+      cacheHints: {
+        "server/discover": LISTS,
+        "tools/list": LISTS,
+        "prompts/list": LISTS,
+        "resources/list": LISTS,
+        "resources/templates/list": LISTS,
+      },
     },
   )
-  asking.register(server)
-  registerListCreated(server, exchange)
-  registerCreatedResource(server, exchange)
+  serving.register(server)
   return server
 }

@@ -1,11 +1,12 @@
-import type { McpServer } from "@modelcontextprotocol/server"
 import { z } from "zod"
 import { registryOf } from "../demo/registry.ts"
-import type { Exchange } from "../exchange.ts"
+import { plainOffer } from "../offer.ts"
 
 const Created = z.object({
   databases: z.array(z.object({ name: z.string(), region: z.string(), createdAt: z.string() })),
 })
+
+const NAME = "list_created"
 
 const CONFIG = {
   title: "List what was created",
@@ -16,8 +17,8 @@ const CONFIG = {
 }
 
 /** `list_created`: what the other tools made, for the caller's tenant. */
-export function registerListCreated(server: McpServer, { identity }: Exchange): void {
-  server.registerTool("list_created", CONFIG, async () => {
+export const listCreatedTool = plainOffer("tools/call", NAME, (server, { identity }) => {
+  server.registerTool(NAME, CONFIG, async () => {
     const { databases } = await registryOf(identity.tenant).created()
     const lines = databases.map(({ name, region }) => `${name} in ${region}`)
     return {
@@ -25,4 +26,4 @@ export function registerListCreated(server: McpServer, { identity }: Exchange): 
       structuredContent: { databases },
     }
   })
-}
+})
