@@ -36,8 +36,6 @@ export interface Settings {
   readonly ledgerShards: number
   /** By the tenant as its claim spells it, or by the issuer where no claim is configured. */
   readonly jurisdictions: ReadonlyMap<string, Jurisdiction>
-  /** Some key was made by `npm start`: its holder is whoever has this checkout. */
-  readonly development: boolean
 }
 
 /** `problem` completes the sentence `${setting}: ${problem}` and never contains the value. */
@@ -71,7 +69,6 @@ export function readSettings(env: object): SettingsResult {
       stateTtlSeconds: values.STATE_TTL_SECONDS,
       ledgerShards: values.LEDGER_SHARDS,
       jurisdictions: values.JURISDICTIONS,
-      development: isDevelopmentRing(values.SEAL_KEYS) || hasDevelopmentKey(auth),
     },
   }
 }

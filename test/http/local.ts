@@ -1,7 +1,7 @@
 // The commands for local use as a person calls them: real processes, with state, keys and port of their own.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
@@ -14,8 +14,11 @@ export interface Place {
   readonly secrets: string
 }
 
+const places: string[] = []
+
 export function newPlace(): Place {
   const folder = mkdtempSync(join(tmpdir(), "waxseal-local-"))
+  places.push(folder)
   return { state: join(folder, "state"), secrets: folder }
 }
 
@@ -41,19 +44,27 @@ function environment({ state, secrets }: Place, more: Environment): NodeJS.Proce
   return { PATH: `${BIN}${delimiter}${PATH}`, HOME: secrets, WAXSEAL_STATE: state, WAXSEAL_SECRETS: secrets, ...more }
 }
 
+const commands: Command[] = []
+
+/** Ends what a failed test left running, and takes every place away. */
+export async function endAll(): Promise<void> {
+  for (const { process } of commands) process.kill("SIGTERM")
+  await Promise.all(commands.map(({ ended }) => ended))
+  for (const folder of places) rmSync(folder, { recursive: true })
+}
+
 export function run(place: Place, file: string, args: readonly string[], more: Environment = {}): Command {
   const child = spawn(file, args, {
     cwd: ROOT,
     env: environment(place, more),
     stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
   })
   let output = ""
   let errors = ""
   child.stdout.on("data", (chunk) => (output += chunk))
   child.stderr.on("data", (chunk) => (errors += chunk))
-  const ended = once(child, "exit").then(([code]): Ended => ({ code, output, errors }))
-  return {
+  const ended = once(child, "close").then(([code]): Ended => ({ code, output, errors }))
+  const command: Command = {
     process: child,
     ended,
     output: () => output + errors,
@@ -65,6 +76,8 @@ export function run(place: Place, file: string, args: readonly string[], more: E
         look()
       }),
   }
+  commands.push(command)
+  return command
 }
 
 export function start(place: Place, args: readonly string[], more: Environment = {}): Command {

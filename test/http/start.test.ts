@@ -4,12 +4,13 @@ import { createServer } from "node:net"
 import { delimiter, join } from "node:path"
 import { parseEnv } from "node:util"
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { call, resultOf } from "../support/mcp.ts"
 import {
   type Command,
   descendants,
   type Ended,
+  endAll,
   freePort,
   isAlive,
   newPlace,
@@ -22,17 +23,9 @@ import {
 const READY = /Waxseal runs on .*\n[\s\S]*curl[\s\S]*\n\n/
 const STOPPED: Ended = { code: 0, output: expect.any(String), errors: "" }
 
-const running: Command[] = []
-
-afterEach(async () => {
-  for (const { process, ended } of running.splice(0)) {
-    process.kill("SIGTERM")
-    await ended
-  }
-})
+afterAll(endAll)
 
 async function started(command: Command): Promise<Command> {
-  running.push(command)
   await command.prints(READY)
   return command
 }
@@ -81,10 +74,10 @@ function secretsOf({ secrets }: Place): string[] {
   return values
 }
 
-/** Every file of the state but the objects' own. */
+/** Every file of the state but those of ledger and registry. */
 function strayFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !/\/do\/[^/]+$/.test(entry.parentPath))
+    .filter((entry) => entry.isFile() && !/\/waxseal-(Ledger|Registry)$/.test(entry.parentPath))
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
@@ -96,6 +89,8 @@ describe("npm start", () => {
     const port = await freePort()
     const first = await started(start(place, ["--port", String(port)]))
     const bearer = await tokenFor(place, port)
+    // Not how a token is sent, and yet it may not be kept.
+    await fetch(`http://localhost:${port}/?access_token=${bearer}`)
     const state = await createDatabase(port, bearer)
     const databases = await listDatabases(port, bearer)
     expect(databases).toMatchObject([{ name: "orders", region: "eu-west-1" }])
@@ -123,8 +118,7 @@ describe("npm start", () => {
 
     beforeAll(async () => {
       port = await freePort()
-      server = start(place, ["--port", String(port)])
-      await server.prints(READY)
+      server = await started(start(place, ["--port", String(port)]))
     })
 
     afterAll(async () => {
@@ -168,7 +162,9 @@ describe("npm start", () => {
 
   it("ends when stopped before it is ready", async () => {
     const command = start(newPlace(), ["--port", String(await freePort())])
-    await expect.poll(() => descendants(command.process.pid ?? 0).length, { interval: 20 }).toBeGreaterThan(0)
+    await expect
+      .poll(() => descendants(command.process.pid ?? 0).length, { interval: 20, timeout: 10_000 })
+      .toBeGreaterThan(0)
     const family = descendants(command.process.pid ?? 0)
     command.process.kill("SIGTERM")
     expect((await command.ended).code).toBe(0)
@@ -185,8 +181,7 @@ describe("npm start", () => {
   })
 
   it.each([
-    [["--port", "0"], {}, "The port must be a whole number from 1 to 65535.\n"],
-    [[], { PORT: "http" }, "The port must be a whole number from 1 to 65535.\n"],
+    [[], { PORT: "0" }, "The port must be a whole number from 1 to 65535.\n"],
     [["--prot", "1"], {}, "Unknown option '--prot'; use: npm start -- [--port 8787]\n"],
     [[], { SEAL_KEYS: "[]" }, "SEAL_KEYS: it holds no key.\n"],
     [[], { STATE_TTL_SECONDS: "0" }, "STATE_TTL_SECONDS: must be a whole number from 1 to 86400.\n"],
@@ -200,15 +195,27 @@ describe("development keys", () => {
   const vars = ({ secrets }: Place) => join(secrets, ".dev.vars")
   const signingKey = ({ secrets }: Place) => join(secrets, ".dev.signing-key.json")
 
-  it("are made once, for their owner alone, however many begin", async () => {
+  it("are made once, for their owner alone", async () => {
     const place = newPlace()
-    const ends = await Promise.all(Array.from({ length: 4 }, () => token(place, "--principal", "alice")))
+    const { output } = await token(place, "--principal", "alice")
+    const again = await token(place, "--principal", "alice")
     const { AUTH_JWKS = "" } = parseEnv(readFileSync(vars(place), "utf8"))
     const keys = createLocalJWKSet(JSON.parse(AUTH_JWKS))
-    for (const { output } of ends) await jwtVerify(output.trim(), keys, { algorithms: ["ES256"] })
+    for (const text of [output, again.output]) await jwtVerify(text.trim(), keys, { algorithms: ["ES256"] })
     for (const file of [vars(place), signingKey(place)]) expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(readdirSync(place.secrets).sort()).toEqual([".dev.signing-key.json", ".dev.vars"])
     expect(AUTH_JWKS).not.toContain('"d"')
+  })
+
+  it("are one pair, however many make them at once", async () => {
+    const place = newPlace()
+    const racers = `
+      const { localSecrets } = await import("./scripts/local.ts")
+      console.log(JSON.stringify(await Promise.all([localSecrets(), localSecrets(), localSecrets()])))`
+    const { output } = await run(place, "node", ["--input-type=module", "-e", racers]).ended
+    const [first, ...others] = JSON.parse(output)
+    expect(others).toEqual([first, first])
+    expect(first.vars.AUTH_JWKS).toContain(first.signingKey.x)
+    expect(readdirSync(place.secrets).sort()).toEqual([".dev.signing-key.json", ".dev.vars"])
   })
 
   it.each([
@@ -274,11 +281,9 @@ describe("npm run -s token", () => {
 
   it.each([
     [[], /^--principal is required; use: /],
-    [["--principal", ""], /^--principal is required; use: /],
     [["--principal", "a", "--admin"], /^Unknown option '--admin'; use: /],
     [["--principal", "a", "b"], /^Unexpected argument 'b'; use: /],
     [["--principal", "a", "--ttl", "1e3"], /^--ttl must be a whole number of seconds from 1 to 31536000\.\n$/],
-    [["--principal", "a", "--issuer-port", "x"], /^The port must be a whole number from 1 to 65535\.\n$/],
   ])("refuses %j in one sentence", async (args, sentence) => {
     const { code, output, errors } = await token(newPlace(), ...args)
     expect({ code, output, errors }).toEqual({ code: 1, output: "", errors: expect.stringMatching(sentence) })

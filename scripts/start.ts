@@ -1,0 +1,63 @@
+// `npm start`: runs the server in a process group of its own and sees to it that nothing of it outlives this process.
+// The runtime does not notice when its parent dies, and an orphan would keep the port and write to the state. So the
+// server ends when the channel to this process closes, however that comes about; and when the server dies, this
+// process ends what is left of its group.
+import { type ChildProcess, fork } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+
+/** Settings of the runtime's tools, read when they load: no look-ups, no metrics, no files of logs or traces. */
+const QUIET = {
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: "false",
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_WRITE_LOGS: "false",
+  X_LOCAL_EXPLORER: "false",
+  X_LOCAL_OBSERVABILITY: "false",
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, stop)
+
+const server = fork(join(import.meta.dirname, "serve.ts"), process.argv.slice(2), {
+  detached: true,
+  env: { ...process.env, ...QUIET },
+  stdio: ["ignore", "inherit", "inherit", "ipc"],
+})
+server.on("exit", (code) => {
+  endGroup(server)
+  process.exitCode = code ?? 1
+})
+
+if (process.env["npm_lifecycle_event"] === "start") stopWithNpm()
+
+function stop(): void {
+  if (server.connected) server.disconnect()
+}
+
+/** npm hands SIGTERM to its shell alone and can hand on no SIGKILL: either way the line of parents changes. */
+function stopWithNpm(): void {
+  const parents = lineage()
+  setInterval(() => {
+    if (lineage() !== parents) stop()
+  }, 250).unref()
+}
+
+/** The shell that npm started this process in, and npm where the system's `/proc` tells. */
+function lineage(): string {
+  try {
+    const [, npm] = readFileSync(`/proc/${process.ppid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? []
+    return `${process.ppid} ${npm}`
+  } catch {
+    return String(process.ppid)
+  }
+}
+
+/** Where there are process groups; on Windows the runtime of a killed server has to be ended by hand. */
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined || process.platform === "win32") return
+  try {
+    process.kill(-pid, "SIGKILL")
+  } catch {
+    // Nobody is left in it.
+  }
+}
