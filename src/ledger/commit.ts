@@ -1,15 +1,22 @@
 /**
- * Runs decisions that arrive together in one turn, so that they share one commit.
+ * Decides at once while no commit is on its way to disk; what arrives in the meantime waits for it, and is then decided
+ * in one turn and shares the next commit. So one caller never waits for others, and many share the cost of a flush.
  *
  * A decision is synchronous: what it reads cannot change before it writes. Each caller hears of its own failure only.
  * An answer leaves the object when its writes are on disk, because the runtime holds back what follows a write.
  */
 export class GroupCommit {
+  readonly #flushed: () => Promise<void>
   #waiting: (() => void)[] = []
+  #flushing = false
+
+  /** `flushed` resolves when everything written before it was called is on disk. */
+  constructor(flushed: () => Promise<void>) {
+    this.#flushed = flushed
+  }
 
   run<T>(decide: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.length === 0) setTimeout(() => this.#runAll(), 0)
       this.#waiting.push(() => {
         try {
           resolve(decide())
@@ -17,12 +24,19 @@ export class GroupCommit {
           reject(error)
         }
       })
+      if (!this.#flushing) void this.#runAll()
     })
   }
 
-  #runAll(): void {
-    const together = this.#waiting
-    this.#waiting = []
-    for (const decide of together) decide()
+  async #runAll(): Promise<void> {
+    this.#flushing = true
+    while (this.#waiting.length > 0) {
+      const together = this.#waiting
+      this.#waiting = []
+      for (const decide of together) decide()
+      // An object whose writes fail is reset by the runtime, which tells every caller.
+      await this.#flushed().catch(() => undefined)
+    }
+    this.#flushing = false
   }
 }

@@ -21,7 +21,7 @@ const SWEPT_AT_KEY = "swept_at"
 export class Ledger extends DurableObject {
   readonly #rows = new SealedRows(this.ctx.storage, () => this.#sweepIn(SWEEP_EVERY_MS))
   readonly #operations = new SealedOperations(this.#rows)
-  readonly #commits = new GroupCommit()
+  readonly #commits = new GroupCommit(() => this.ctx.storage.sync())
   /** Read from storage once, and only ever changed together with it. */
   #sweptAt: number | undefined
 

@@ -1,5 +1,16 @@
 import { expect, test } from "vitest"
-import { attempt, claimOf, freshObject, MINUTE, OTHER_INPUT, randomBytes, rowKey, START, setClock } from "./support.ts"
+import {
+  attempt,
+  claimOf,
+  freshObject,
+  MINUTE,
+  OTHER_INPUT,
+  randomBytes,
+  rowKey,
+  START,
+  setClock,
+  settlement,
+} from "./support.ts"
 
 const RESULT = new TextEncoder().encode("encrypted result")
 
@@ -11,16 +22,12 @@ test("of twenty parallel attempts one claims and the others are told that it run
   expect(answers.filter(({ status }) => status === "running")).toHaveLength(19)
 })
 
-test("racing claims of many operations have one winner each", async () => {
+test("of twenty parallel calls that settle with the same input one has settled", async () => {
   const object = freshObject()
-  const keys = Array.from({ length: 200 }, () => rowKey())
-  const racers = keys.flatMap((key) => Array.from({ length: 10 }, () => ({ key, ...attempt() })))
-  racers.sort((one, other) => Number(one.attempt[0]) - Number(other.attempt[0]))
-  const winners = await Promise.all(
-    racers.map(async ({ key, ...racer }) => ((await object.claim(key, racer)).status === "claimed" ? [key] : [])),
-  )
-  expect(new Set(winners.flat())).toEqual(new Set(keys))
-  expect(winners.flat()).toHaveLength(keys.length)
+  const key = rowKey()
+  const answers = await Promise.all(Array.from({ length: 20 }, () => object.settle(key, settlement())))
+  expect(answers.filter(({ status }) => status === "settled")).toHaveLength(1)
+  expect(answers.filter((answer) => answer.status === "recorded" && answer.sameInput)).toHaveLength(19)
 })
 
 test("operations with the same id and another deadline, or the same deadline and another id, are apart", async () => {
@@ -53,7 +60,7 @@ test("a recorded outcome is final, and read by everyone with its body", async ()
   expect(await object.claim(key, mine)).toEqual(recorded)
   expect(await object.claim(key, attempt())).toEqual(recorded)
   expect(await object.lookup(key, mine.fingerprint)).toEqual(recorded)
-  expect(await object.settle(key, "declined", OTHER_INPUT)).toEqual({ ...recorded, sameInput: false })
+  expect(await object.settle(key, settlement())).toEqual({ ...recorded, sameInput: false })
   expect(await object.record(key, claim, "failed")).toEqual({ status: "superseded" })
   expect(await object.release(key, claim)).toEqual({ status: "superseded" })
   expect(await object.lookup(key, OTHER_INPUT)).toEqual({ ...recorded, sameInput: false })
@@ -71,8 +78,8 @@ test("the owner may record the same outcome again; what was recorded first stays
 test("an empty body is a body, and none is none", async () => {
   const object = freshObject()
   const [key, bare] = [rowKey(), rowKey()]
-  await object.settle(key, "completed", OTHER_INPUT, new Uint8Array())
-  await object.settle(bare, "completed", OTHER_INPUT)
+  await object.settle(key, settlement("completed", { body: new Uint8Array() }))
+  await object.settle(bare, settlement("completed"))
   expect(await object.lookup(key, OTHER_INPUT)).toHaveProperty("body", new Uint8Array())
   expect(await object.lookup(bare, OTHER_INPUT)).not.toHaveProperty("body")
 })
@@ -111,20 +118,26 @@ test("settling takes one call, and says what stands when something does", async 
   setClock(START)
   const object = freshObject()
   const key = rowKey()
+  const mine = settlement("declined", { body: RESULT })
+  expect(await object.settle(key, mine)).toEqual({ status: "settled" })
+  expect(await object.settle(key, mine)).toEqual({ status: "settled" })
+
+  setClock(START + MINUTE)
   const declined = { status: "recorded", outcome: "declined", sameInput: true, recordedAt: START, body: RESULT }
-  expect(await object.settle(key, "declined", OTHER_INPUT, RESULT)).toEqual(declined)
-  expect(await object.settle(key, "declined", OTHER_INPUT, RESULT)).toEqual(declined)
-  expect(await object.settle(key, "cancelled", attempt().fingerprint)).toEqual({ ...declined, sameInput: false })
+  expect(await object.settle(key, settlement("declined"))).toEqual(declined)
+  const otherInput = { fingerprint: attempt().fingerprint }
+  expect(await object.settle(key, settlement("cancelled", otherInput))).toEqual({ ...declined, sameInput: false })
   expect(await object.claim(key, attempt())).toEqual({ ...declined, sameInput: false })
+  expect(await object.settle(key, mine)).toEqual({ status: "settled" })
 
   const running = rowKey()
   await object.claim(running, attempt())
-  expect(await object.settle(running, "declined", OTHER_INPUT)).toMatchObject({ status: "running", sameInput: false })
+  expect(await object.settle(running, settlement())).toMatchObject({ status: "running", sameInput: false })
 
   const released = rowKey()
   const claim = claimOf(await object.claim(released, attempt()))
   await object.release(released, claim)
-  expect(await object.settle(released, "declined", OTHER_INPUT)).toMatchObject({ status: "recorded", sameInput: true })
+  expect(await object.settle(released, settlement())).toEqual({ status: "settled" })
   expect(await object.record(released, claim, "declined")).toEqual({ status: "superseded" })
 })
 
@@ -133,10 +146,10 @@ test("a claim and a decline that race have one winner", async () => {
   const races = Array.from({ length: 50 }, async () => {
     const key = rowKey()
     const claiming = () => object.claim(key, attempt())
-    const settling = () => object.settle(key, "declined", OTHER_INPUT)
+    const settling = () => object.settle(key, settlement())
     const calls = Number(randomBytes(1)[0]) % 2 === 0 ? [claiming(), settling()] : [settling(), claiming()]
     const answers = await Promise.all(calls)
-    return answers.filter((answer) => answer.status === "claimed" || ("outcome" in answer && answer.sameInput)).length
+    return answers.filter(({ status }) => status === "claimed" || status === "settled").length
   })
   expect(new Set(await Promise.all(races))).toEqual(new Set([1]))
 })
@@ -154,7 +167,7 @@ test("nothing begins past the deadline by the object's clock; what began before 
   setClock(untouched.deadline + 1)
   for (const key of [untouched, released]) {
     expect(await object.claim(key, attempt())).toEqual({ status: "late" })
-    expect(await object.settle(key, "declined", OTHER_INPUT)).toEqual({ status: "late" })
+    expect(await object.settle(key, settlement())).toEqual({ status: "late" })
     expect(await object.lookup(key, OTHER_INPUT)).toEqual({ status: "absent" })
   }
   expect(await object.record(begun, claim, "completed")).toEqual({ status: "done" })

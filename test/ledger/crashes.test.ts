@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, evictDurableObject } from "cloudflare:test"
 import { env } from "cloudflare:workers"
 import { expect, test } from "vitest"
-import { attempt, claimOf, OTHER_INPUT, rowKey } from "./support.ts"
+import { attempt, claimOf, rowKey, settlement } from "./support.ts"
 
 const BODY = new TextEncoder().encode("encrypted result")
 
@@ -14,7 +14,7 @@ test.for([
   const mine = attempt()
   const claimed = await object().claim(running, mine)
   await object().record(completed, claimOf(await object().claim(completed, attempt())), "completed", BODY)
-  await object().settle(declined, "declined", OTHER_INPUT)
+  await object().settle(declined, settlement())
   await object().release(released, claimOf(await object().claim(released, attempt())))
 
   await interrupt(name)

@@ -10,6 +10,7 @@ import {
   rowKey,
   START,
   setClock,
+  settlement,
 } from "./support.ts"
 
 const LEASE_ENDS_AT = START + 30_000
@@ -37,7 +38,7 @@ test("report: after the lease nobody claims, not even the same attempt or one th
   const unknown = { status: "unknown", sameInput: true, leaseEndsAt: LEASE_ENDS_AT }
   expect(await object.claim(key, mine)).toEqual(unknown)
   expect(await object.claim(key, attempt({ onLeaseEnd: "rerun" }))).toEqual(unknown)
-  expect(await object.settle(key, "declined", OTHER_INPUT)).toEqual({ ...unknown, sameInput: false })
+  expect(await object.settle(key, settlement())).toEqual({ ...unknown, sameInput: false })
 })
 
 test("report: a late owner settles the unknown outcome", async () => {

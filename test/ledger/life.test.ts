@@ -13,6 +13,7 @@ import {
   rowKey,
   START,
   setClock,
+  settlement,
 } from "./support.ts"
 
 const AFTERLIFE = HOUR + 2 * MINUTE
@@ -43,7 +44,7 @@ test("a call that writes nothing leaves nothing: lookups, late claims, foreign c
   const claim = claimOf(await freshObject().claim(rowKey(), attempt()))
   await object.lookup(rowKey(), OTHER_INPUT)
   await object.claim(rowKey(START - 1), attempt())
-  await object.settle(rowKey(START - 1), "declined", OTHER_INPUT)
+  await object.settle(rowKey(START - 1), settlement())
   await object.record(rowKey(), claim, "completed")
   await object.release(rowKey(), claim)
   expect(await stored()).toEqual({ bytes: NOTHING_STORED, tables: 0 })
@@ -83,7 +84,7 @@ test("a late alarm neither hides nor revives a row", async () => {
   setClock(key.deadline + AFTERLIFE + 1)
   expect(await object.lookup(key, OTHER_INPUT)).toEqual({ status: "absent" })
   expect(await object.claim(key, attempt())).toEqual({ status: "late" })
-  expect(await object.settle(key, "declined", OTHER_INPUT)).toEqual({ status: "late" })
+  expect(await object.settle(key, settlement())).toEqual({ status: "late" })
   expect(await rows()).toEqual([1, 1])
 })
 
@@ -102,9 +103,8 @@ test("sweeping goes on until nothing is over, a bounded number of rows at a time
   await runInDurableObject(object, (_, { storage }) => {
     storage.sql.exec(
       `INSERT INTO sealed WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 25000)
-         SELECT ?, randomblob(12), 2, ?, 0, randomblob(16), x'', x'' FROM counted`,
+         SELECT ?, randomblob(12), 3, 0, randomblob(16), x'', x'' FROM counted`,
       START + MINUTE,
-      START,
     )
     storage.sql.exec("INSERT INTO sealed_body SELECT deadline, id, randomblob(50) FROM sealed LIMIT 120")
   })
@@ -146,21 +146,35 @@ test("an instance that was swept empty claims again, and its tables are swept ag
   expect(await object.claim(next, attempt())).toMatchObject({ status: "running" })
 })
 
-test("claims that arrive while the object is swept empty are kept", async () => {
-  for (let round = 0; round < 10; round++) {
-    const old = rowKey()
-    await complete(old)
-    setClock(old.deadline + AFTERLIFE + 1)
-    const key = rowKey()
-    const racing = [object.claim(key, attempt()), runDurableObjectAlarm(object), object.claim(key, attempt())]
-    const answers = await Promise.all(racing)
-    answers.push(await object.claim(key, attempt()))
-    expect(answers.filter((answer) => typeof answer === "object" && answer.status === "claimed")).toHaveLength(1)
-    object = await crashed(object)
-    expect(await object.claim(key, attempt())).toMatchObject({ status: "running" })
-    setClock(key.deadline + AFTERLIFE + 1)
-    await runDurableObjectAlarm(object)
-  }
+test("a claim in the very next turn after the object was found empty is kept", async () => {
+  const old = rowKey()
+  await complete(old)
+  setClock(old.deadline + AFTERLIFE + 1)
+  const key = rowKey()
+  await runInDurableObject(object, async (ledger) => {
+    ledger.alarm()
+    expect(await ledger.claim(key, attempt())).toMatchObject({ status: "claimed" })
+    await scheduler.wait(20)
+  })
+  expect(await object.claim(key, attempt())).toMatchObject({ status: "running" })
+  object = await crashed(object)
+  expect(await object.claim(key, attempt())).toMatchObject({ status: "running" })
+})
+
+test.for([0, 1, 2, 3])("of claims that race with a sweep, %d before it, one wins and is kept", async (before) => {
+  const old = rowKey()
+  await complete(old)
+  setClock(old.deadline + AFTERLIFE + 1)
+  const key = rowKey()
+  const claims = (count: number) => Array.from({ length: count }, () => object.claim(key, attempt()))
+  const racing = claims(before)
+  const sweep = runDurableObjectAlarm(object)
+  racing.push(...claims(3 - before))
+  await sweep
+  const answers = [...(await Promise.all(racing)), await object.claim(key, attempt())]
+  expect(answers.filter(({ status }) => status === "claimed")).toHaveLength(1)
+  object = await crashed(object)
+  expect(await object.claim(key, attempt())).toMatchObject({ status: "running" })
 })
 
 test("the clock never runs back over swept rows, also after a restart and in an empty object", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { chooseHome } from "../../src/ledger/index.ts"
-import { type Entry, locationHint, REGIONS } from "../../src/ledger/placement.ts"
+import { chooseHome, type Entry } from "../../src/ledger/index.ts"
+import { locationHint, REGIONS } from "../../src/ledger/placement.ts"
 
 const zeros = (bytes: number) => new Uint8Array(bytes)
 const hintFor = (cf: Entry | undefined) => locationHint(chooseHome(cf, 16, zeros))

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test"
 import { expect, test } from "vitest"
 import { SealedOperations } from "../../src/ledger/sealed.ts"
 import { SealedRows } from "../../src/ledger/sealed-rows.ts"
-import { attempt, claimOf, freshObject, OTHER_INPUT, rowKey } from "./support.ts"
+import { attempt, claimOf, freshObject, OTHER_INPUT, rowKey, settlement } from "./support.ts"
 
 /** Storage as it is, with every cursor kept: what the platform bills is their sum. */
 function counted(storage: DurableObjectStorage) {
@@ -44,7 +44,7 @@ test("rows written: one to spend an operation, one more to record its outcome, o
     const body = new Uint8Array(200)
     expect({
       claim: count.written(() => operations.claim(now, rowKey(), attempt())),
-      settle: count.written(() => operations.settle(now, rowKey(), "completed", OTHER_INPUT)),
+      settle: count.written(() => operations.settle(now, rowKey(), settlement("completed"))),
       claimAgain: count.written(() => operations.claim(now, key, mine)),
       claimedByOther: count.written(() => operations.claim(now, key, attempt())),
       record: count.written(() => operations.record(now, key, claimOf(claimed), "completed", body)),
@@ -64,7 +64,7 @@ test("bytes on disk: at most 64 to spend an operation, at most 180 for one with 
       for (let index = 1; index <= count; index++) work(now + 1000 + index)
       return (storage.sql.databaseSize - before) / count
     }
-    expect(bytesEach(10_000, (at) => operations.settle(now, rowKey(at), "completed", OTHER_INPUT))).toBeLessThan(64)
+    expect(bytesEach(10_000, (at) => operations.settle(now, rowKey(at), settlement("completed")))).toBeLessThan(64)
     const body = new Uint8Array(100)
     const run = (deadline: number) => {
       const key = rowKey(deadline + 100_000)

@@ -1,16 +1,16 @@
 import { abortAllDurableObjects } from "cloudflare:test"
 import { env } from "cloudflare:workers"
 import { afterEach, expect, vi } from "vitest"
-import type { ClaimAnswer } from "../../src/ledger/index.ts"
+import type { Attempt, Claim, ClaimAnswer, Outcome, RecordKey } from "../../src/ledger/index.ts"
+import type { Settlement } from "../../src/ledger/sealed.ts"
 import type { RowKey } from "../../src/ledger/sealed-rows.ts"
-import type { Attempt, Claim, RecordKey } from "../../src/ledger/types.ts"
 import { bytesToBase64Url } from "../../src/seal/index.ts"
 
 export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
 
 /** When every test begins that steps the clock: so late that the runtime, whose clock is real, never fires an alarm. */
-export const START = Date.parse("2101-11-02T09:00:00Z")
+export const START = Date.parse("2040-11-02T09:00:00Z")
 
 /** Freezes the clock of the test and of the object, which share an isolate, until the test is over. */
 export function setClock(time: number): void {
@@ -52,6 +52,11 @@ export function attempt(changes: Partial<Attempt> = {}): Attempt {
     onLeaseEnd: "report",
     ...changes,
   }
+}
+
+/** A call of its own that settles, by default for another input than that of `attempt`. */
+export function settlement(outcome: Outcome = "declined", changes: Partial<Settlement> = {}): Settlement {
+  return { call: randomBytes(6), outcome, fingerprint: OTHER_INPUT, ...changes }
 }
 
 export const OTHER_INPUT = new Uint8Array(16).fill(8)
