@@ -18,7 +18,7 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "workerd", include: ["test/**/*.test.ts"], exclude: ["test/http/**"] },
+        test: { name: "workerd", include: ["test/**/*.test.ts"], exclude: ["test/http/**"], testTimeout: 30_000 },
       },
       { test: { name: "http", include: ["test/http/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
     ],
