@@ -36,6 +36,26 @@ export interface Settings {
   readonly ledgerShards: number
   /** By the tenant as its claim spells it, or by the issuer where no claim is configured. */
   readonly jurisdictions: ReadonlyMap<string, Jurisdiction>
+  readonly demo: DemoSettings
+}
+
+/** What the demonstration tools go by. */
+export interface DemoSettings {
+  /** US dollars a month for a project, by account. */
+  readonly prices: ReadonlyMap<string, number>
+  /** US dollars a month for all projects together, by account; an account that has none may create nothing. */
+  readonly budgets: ReadonlyMap<string, number>
+  /** Approvals given under another version do not count. */
+  readonly policyVersion: string
+  /** Absent: documents are not summarised here. */
+  readonly llm: LlmSettings | undefined
+}
+
+/** An API of the kind that OpenAI's is, and which of its models serves which mode. */
+export interface LlmSettings {
+  readonly baseUrl: string
+  readonly apiKey: string | undefined
+  readonly models: { readonly fast: string; readonly balanced: string; readonly high_quality: string }
 }
 
 /** `problem` completes the sentence `${setting}: ${problem}` and never contains the value. */
@@ -59,6 +79,8 @@ export function readSettings(env: object): SettingsResult {
   const values = parsed.data
   const auth = authSettings(values)
   if ("problem" in auth) return { ok: false, ...auth }
+  const llm = llmSettings(values)
+  if (llm && "problem" in llm) return { ok: false, ...llm }
   return {
     ok: true,
     settings: {
@@ -69,6 +91,7 @@ export function readSettings(env: object): SettingsResult {
       stateTtlSeconds: values.STATE_TTL_SECONDS,
       ledgerShards: values.LEDGER_SHARDS,
       jurisdictions: values.JURISDICTIONS,
+      demo: { prices: values.PRICES, budgets: values.BUDGETS, policyVersion: values.POLICY_VERSION, llm },
     },
   }
 }
@@ -208,12 +231,29 @@ const keySet = z
 
 const NOT_JURISDICTIONS = 'must be a JSON object of tenants, each "eu" or "fedramp", such as {"acme":"eu"}.'
 
-/** Entries, because zod's records leave out a tenant called `__proto__`. */
-const jurisdictions = z
-  .custom<object>((value) => typeof value === "object" && value !== null && !Array.isArray(value), NOT_JURISDICTIONS)
-  .transform((tenants) => Object.entries(tenants))
-  .pipe(z.array(z.tuple([z.string(), z.enum(["eu", "fedramp"], NOT_JURISDICTIONS)])))
-  .transform((entries): ReadonlyMap<string, Jurisdiction> => new Map(entries))
+/** A JSON object as a map. By its entries, because zod's records leave out a member called `__proto__`. */
+function mapOf<Value>(problem: string, value: z.ZodType<Value>) {
+  return json(problem)
+    .pipe(z.custom<object>((map) => typeof map === "object" && map !== null && !Array.isArray(map), problem))
+    .transform((map) => Object.entries(map))
+    .pipe(z.array(z.tuple([z.string(), value])))
+    .transform((entries): ReadonlyMap<string, Value> => new Map(entries))
+}
+
+const jurisdictions = mapOf(NOT_JURISDICTIONS, z.enum(["eu", "fedramp"], NOT_JURISDICTIONS))
+
+const NOT_AMOUNTS = 'must be a JSON object of accounts and US dollars, such as {"acme":49.5}.'
+
+/** Dollars and cents, up to a million. */
+const dollars = z.number(NOT_AMOUNTS).min(0, NOT_AMOUNTS).max(1_000_000, NOT_AMOUNTS).multipleOf(0.01, NOT_AMOUNTS)
+
+const amounts = mapOf(NOT_AMOUNTS, dollars)
+
+const NOT_MODELS = 'must be a JSON object of the three modes, such as {"fast":"…","balanced":"…","high_quality":"…"}.'
+
+const models = json(NOT_MODELS).pipe(
+  z.strictObject({ fast: z.string().min(1), balanced: z.string().min(1), high_quality: z.string().min(1) }, NOT_MODELS),
+)
 
 const ring = z
   .string("is required and has no default; set it as a secret: npx wrangler secret put SEAL_KEYS.")
@@ -249,7 +289,13 @@ const environment = z.object({
     .default([]),
   STATE_TTL_SECONDS: wholeNumber(1, 86_400).default(300),
   LEDGER_SHARDS: wholeNumber(1, 4_096).default(16),
-  JURISDICTIONS: json(NOT_JURISDICTIONS).pipe(jurisdictions).default(new Map()),
+  JURISDICTIONS: jurisdictions.default(new Map()),
+  PRICES: amounts.default(new Map()),
+  BUDGETS: amounts.default(new Map()),
+  POLICY_VERSION: text((version) => version !== "", "must not be empty; remove it for the default, 1.").default("1"),
+  LLM_BASE_URL: text(isTrustworthyUrl, NOT_URL).optional(),
+  LLM_API_KEY: text((key) => key !== "", "must not be empty; remove it where the provider wants none.").optional(),
+  LLM_MODELS: models.optional(),
 })
 
 /** The names of all settings: what a development server may take over from the shell. */
@@ -280,4 +326,12 @@ function authSettings(values: z.infer<typeof environment>): AuthSettings | Probl
   if (set !== undefined) return { mode: "jwt", issuer, keys: { kind: "inline", set }, tenantClaim }
   if (url !== undefined) return { mode: "jwt", issuer, keys: { kind: "remote", url }, tenantClaim }
   return { setting: "AUTH_JWKS", problem: "is required, or AUTH_JWKS_URL; set your identity provider's public keys." }
+}
+
+function llmSettings(values: z.infer<typeof environment>): LlmSettings | Problem | undefined {
+  const { LLM_BASE_URL: baseUrl, LLM_API_KEY: apiKey, LLM_MODELS: models } = values
+  if (baseUrl === undefined && models === undefined) return undefined
+  if (baseUrl === undefined) return { setting: "LLM_BASE_URL", problem: "is required where LLM_MODELS is set." }
+  if (models === undefined) return { setting: "LLM_MODELS", problem: "is required where LLM_BASE_URL is set." }
+  return { baseUrl, apiKey, models }
 }

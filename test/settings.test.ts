@@ -40,6 +40,7 @@ describe("readSettings", () => {
       stateTtlSeconds: 300,
       ledgerShards: 16,
       jurisdictions: new Map(),
+      demo: { prices: new Map(), budgets: new Map(), policyVersion: "1", llm: undefined },
     })
   })
 

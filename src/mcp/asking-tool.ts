@@ -1,4 +1,10 @@
-import type { CallToolResult, InputRequiredResult, ServerContext, ToolAnnotations } from "@modelcontextprotocol/server"
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  ScopeChallengeHandler,
+  ServerContext,
+  ToolAnnotations,
+} from "@modelcontextprotocol/server"
 import { z } from "zod"
 import {
   type Call,
@@ -18,6 +24,8 @@ interface ToolConfig {
   readonly title: string
   readonly description: string
   readonly annotations?: ToolAnnotations
+  /** The scopes to ask for before a first leg. Later legs find out under the lease, so that what they lack is recorded. */
+  readonly scopeChallenge?: ScopeChallengeHandler
 }
 
 /** What every operation's result says of itself, beside what it made. */
@@ -51,6 +59,7 @@ function tool(
   config: ToolConfig & { readonly inputSchema: z.ZodType; readonly outputSchema?: z.ZodObject },
   run: (call: Call, parts: RuntimeParts) => Promise<InquiryEnd<CallToolResult>>,
 ): Offer {
+  const { scopeChallenge: _, ...unguarded } = config
   return {
     method: "tools/call",
     takes: (target) => target === name,
@@ -60,8 +69,11 @@ function tool(
       return {
         verify: legs.verify,
         register(server) {
-          server.registerTool(name, config, async (_input: unknown, context: ServerContext) =>
-            era === "legacy" ? errorResult(NEEDS_NEWER_CLIENT) : toolResult(await legs.end(context)),
+          server.registerTool(
+            name,
+            exchange.called.hasState ? unguarded : config,
+            async (_input: unknown, context: ServerContext) =>
+              era === "legacy" ? errorResult(NEEDS_NEWER_CLIENT) : toolResult(await legs.end(context)),
           )
         },
       }

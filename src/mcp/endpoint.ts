@@ -1,4 +1,4 @@
-import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server"
+import { type AuthInfo, createMcpHandler, type McpServer } from "@modelcontextprotocol/server"
 import { metadataPath, refuse, type Verifier } from "../auth/index.ts"
 import { crossOrigin } from "../cors.ts"
 import type { RuntimeParts } from "../operation/index.ts"
@@ -37,10 +37,20 @@ export function createMcpEndpoint(createServer: (exchange: Exchange, era: Era) =
     const entered = await enter(request, surroundings)
     if (entered instanceof Response) return entered
     exchanges.set(request, entered)
-    return sdk.fetch(request, { parsedBody: entered.body })
+    return sdk.fetch(request, { parsedBody: entered.body, authInfo: authInfo(entered, surroundings) })
   }
   return (request, surroundings) =>
     crossOrigin(request, surroundings.allowedOrigins, () => serve(request, surroundings))
+}
+
+/** What the SDK needs for its challenges. The access token itself goes no further than this door. */
+function authInfo({ identity }: Exchange, { base }: Surroundings): AuthInfo {
+  return {
+    token: "",
+    clientId: identity.principal,
+    scopes: [...identity.scopes],
+    resourceMetadataUrl: `${base}${metadataPath(MCP_PATH)}`,
+  }
 }
 
 async function enter(request: Request, surroundings: Surroundings): Promise<Exchange | Response> {

@@ -20,17 +20,29 @@ export interface Called {
   readonly target: string | undefined
   /** As sent: absent is not empty. */
   readonly arguments: unknown
+  /** Whether it brings state, good or bad. */
+  readonly hasState: boolean
 }
 
 const Message = z.object({
   method: z.string(),
   params: z
-    .object({ name: z.string().optional(), uri: z.string().optional(), arguments: z.unknown().optional() })
+    .object({
+      name: z.string().optional(),
+      uri: z.string().optional(),
+      arguments: z.unknown().optional(),
+      requestState: z.unknown().optional(),
+    })
     .optional(),
 })
 
 /** Reads what a body asks for. */
 export function readCalled(body: unknown): Called {
   const { method, params } = Message.safeParse(body).data ?? {}
-  return { method, target: params?.name ?? params?.uri, arguments: params?.arguments }
+  return {
+    method,
+    target: params?.name ?? params?.uri,
+    arguments: params?.arguments,
+    hasState: params?.requestState !== undefined,
+  }
 }

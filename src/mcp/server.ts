@@ -4,10 +4,11 @@ import type { Exchange } from "./exchange.ts"
 import { type Era, serveOffers } from "./offer.ts"
 import { incidentReportPrompt } from "./prompts/incident-report.ts"
 import { createdResource } from "./resources/created.ts"
+import { createProjectTool } from "./tools/create-project.ts"
 import { listCreatedTool } from "./tools/list-created.ts"
 import { provisionDatabaseTool } from "./tools/provision-database.ts"
 
-const OFFERS = [provisionDatabaseTool, listCreatedTool, incidentReportPrompt, createdResource]
+const OFFERS = [provisionDatabaseTool, createProjectTool, listCreatedTool, incidentReportPrompt, createdResource]
 
 /** What is offered changes with a deployment only, and is the same for everyone. */
 const LISTS = { ttlMs: 300_000, cacheScope: "public" } as const

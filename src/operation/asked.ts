@@ -17,7 +17,12 @@ export function askedNothing({ name, version, rounds, timeoutSeconds }: Rules, m
 }
 
 /** The digest after one step more. */
-export function askedAlso(before: Asked, step: "ask" | "decide", key?: string, words?: string): Asked {
+export function askedAlso(
+  before: Asked,
+  step: "policy" | "pin" | "ask" | "decide",
+  key?: string,
+  words?: string,
+): Asked {
   return digest(before, step, key, words)
 }
 

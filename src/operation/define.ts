@@ -35,7 +35,7 @@ export type InquiryHandler<Input, Result> = (dialogue: InquiryDialogue, input: I
  *   { name: "greet", input: z.object({}), rounds: 2, timeoutSeconds: 300, replay: "result", leaseSeconds: 10, onLeaseEnd: "report" },
  *   async (op) => {
  *     const { name } = await op.ask("name", form(z.object({ name: z.string() }), "Whom shall I greet?"))
- *     return op.commit(async ({ idempotencyKey }) => done({ greeted: name }, `Greeted ${name}.`))
+ *     return op.commit({ effect: async () => done({ greeted: name }, `Greeted ${name}.`) })
  *   },
  * )
  */

@@ -35,7 +35,7 @@ export abstract class Dialogue {
     this.caller = leg.caller
     this.leg = leg
     this.#rules = rules
-    this.#asked = asked
+    this.#asked = rules.policyVersion ? askedAlso(asked, "policy", rules.policyVersion()) : asked
     this.#end = end
     this.#journal = Journal.parse(leg.verified?.contents.state ?? [])
     this.#expectsAnswers = leg.verified !== undefined || trusting
@@ -65,6 +65,22 @@ export abstract class Dialogue {
     return Object.fromEntries(await Promise.all(answers)) as Answers<Asking>
   }
 
+  /**
+   * Computes a value when it is first reached, and seals it: later legs get the very same value from verified state.
+   * What an approval covers is pinned before it is asked for.
+   *
+   * @param key names the value; each key once
+   */
+  async pin<Value extends Json>(key: string, schema: z.ZodType<Value>, compute: () => Value | Promise<Value>) {
+    this.#name(key)
+    this.#asked = askedAlso(this.#asked, "pin", key)
+    const position = this.#position
+    this.#position += 1
+    if (position >= this.#journal.length) this.#keep(position, await compute())
+    const value = schema.safeParse(this.#journal[position])
+    return value.success ? value.data : this.over(await this.change())
+  }
+
   /** Whether verified state stands behind a decision made here; without it the decision takes another leg. */
   protected async decided(): Promise<boolean> {
     if (!this.#arrived) this.#asked = askedAlso(this.#asked, "decide")
@@ -76,7 +92,7 @@ export abstract class Dialogue {
   protected async suspend(requests: Extract<LegEnd, { kind: "ask" }>["requests"]): Promise<never> {
     const { verified, parts, binding } = this.leg
     if (verified?.expired) return this.over({ kind: "refused", reason: "expired" })
-    const { name, rounds, timeoutSeconds } = this.#rules
+    const { name, rounds, timeoutSeconds, roundSeconds } = this.#rules
     const before = verified?.contents
     const round = (before?.round ?? 0) + 1
     if (before && round > rounds) {
@@ -88,7 +104,7 @@ export abstract class Dialogue {
       ...(before && { operation: before.operation }),
       round,
       issuedAt,
-      expiresAt: Math.min(issuedAt + parts.ttlSeconds * 1000, deadline),
+      expiresAt: Math.min(issuedAt + (roundSeconds ?? parts.ttlSeconds) * 1000, deadline),
       deadline,
       home: before?.home ?? parts.home(),
       asked: this.#asked,
@@ -114,9 +130,13 @@ export abstract class Dialogue {
     return this.suspend(Object.fromEntries(missing.map(([key, { request }]) => [key, request])))
   }
 
-  #register(key: string, { request }: Question<unknown>): void {
-    if (this.#keys.has(key)) throw new TypeError(`The key ${key} is asked twice in ${this.#rules.name}.`)
+  #name(key: string): void {
+    if (this.#keys.has(key)) throw new TypeError(`The key ${key} is used twice in ${this.#rules.name}.`)
     this.#keys.add(key)
+  }
+
+  #register(key: string, { request }: Question<unknown>): void {
+    this.#name(key)
     this.#asked = askedAlso(this.#asked, "ask", key, JSON.stringify(request))
   }
 

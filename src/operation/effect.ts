@@ -15,6 +15,23 @@ export interface EffectContext {
   readonly signal: AbortSignal
 }
 
+/** Why the action must not happen, found under the lease. Recorded, final. */
+export interface Objection {
+  /** `policy_changed`: what was approved is no longer what would happen, so the person is asked anew. */
+  readonly status: "failed" | "policy_changed"
+  readonly text: string
+}
+
+/** Looks again, after the claim and right before the effect. Throws where it cannot tell: nothing happens then. */
+export type Recheck = () => Objection | undefined | Promise<Objection | undefined>
+
+/** What an operation commits. */
+export interface Commitment {
+  /** In order; the first objection is the outcome. */
+  readonly recheck?: readonly Recheck[]
+  readonly effect: Effect
+}
+
 /** The action that an operation commits. */
 export type Effect = (context: EffectContext) => Promise<EffectResult>
 
@@ -31,4 +48,14 @@ export function refused(text: string, nextAction: string): EffectResult {
 /** The effect could not begin: nothing happened, and the same state may be sent again. */
 export function failed(text: string): EffectResult {
   return { kind: "failed", text }
+}
+
+/** The caller may not do this any more, or there is no budget for it: final. */
+export function denied(text: string): Objection {
+  return { status: "failed", text }
+}
+
+/** The price, the policy or the resource is not what was approved: the person is asked anew. */
+export function changed(text: string): Objection {
+  return { status: "policy_changed", text }
 }

@@ -3,7 +3,19 @@
  * Knows tokens and the ledger; knows nothing of HTTP, of who issued an access token, or of any particular tool.
  */
 export { type Inquiry, inquiry, type Operation, operation } from "./define.ts"
-export { done, type Effect, type EffectContext, type EffectResult, failed, refused } from "./effect.ts"
+export {
+  type Commitment,
+  changed,
+  denied,
+  done,
+  type Effect,
+  type EffectContext,
+  type EffectResult,
+  failed,
+  type Objection,
+  type Recheck,
+  refused,
+} from "./effect.ts"
 export type { InquiryDialogue } from "./inquiry-dialogue.ts"
 export type { Caller, InquiryEnd, LegEnd, OperationEvent, RuntimeParts } from "./leg.ts"
 export type { OperationDialogue } from "./operation-dialogue.ts"

@@ -1,6 +1,6 @@
 import type { Asked } from "./asked.ts"
 import { Dialogue } from "./dialogue.ts"
-import type { Effect } from "./effect.ts"
+import type { Commitment } from "./effect.ts"
 import type { Leg, LegEnd } from "./leg.ts"
 import type { OperationRules } from "./rules.ts"
 import { Spending } from "./spending.ts"
@@ -20,10 +20,16 @@ export class OperationDialogue extends Dialogue {
     return this.over(await this.#spending().settle("declined", { text }))
   }
 
-  /** Spends the operation and runs its effect, once, whatever is repeated or raced. */
-  async commit(effect: Effect): Promise<never> {
+  /** Ends the operation without its effect: an answer that means that nobody wants it any more. */
+  async cancel(text: string): Promise<never> {
     await this.#decide()
-    const end = this.#spending().commit(effect)
+    return this.over(await this.#spending().settle("cancelled", { text }))
+  }
+
+  /** Spends the operation, looks again, and runs its effect, once, whatever is repeated or raced. */
+  async commit(commitment: Commitment): Promise<never> {
+    await this.#decide()
+    const end = this.#spending().commit(commitment)
     this.leg.parts.waitUntil(Promise.allSettled([end]))
     return this.over(await end)
   }

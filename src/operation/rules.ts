@@ -1,5 +1,5 @@
 import type { LeaseEnd } from "../ledger/index.ts"
-import { LONGEST_DEADLINE_SECONDS } from "../seal/index.ts"
+import { LONGEST_DEADLINE_SECONDS, LONGEST_TTL_SECONDS } from "../seal/index.ts"
 
 /** What the server enforces for every dialogue. */
 export interface Rules {
@@ -7,10 +7,14 @@ export interface Rules {
   readonly name: string
   /** Raise it when the meaning of an answer changes though the words of the question do not. */
   readonly version?: string
+  /** The version of the policy under which answers count; a dialogue that began under another ends. */
+  readonly policyVersion?: () => string
   /** How many times questions may be put, re-asks included, 1..20. */
   readonly rounds: number
   /** Seconds from the first question in which all must be decided; at most 86,400. */
   readonly timeoutSeconds: number
+  /** Seconds that one round's state lives, at most 86,400; by default what the deployment sets. */
+  readonly roundSeconds?: number
 }
 
 /** What the server enforces for what is done once. */
@@ -27,7 +31,8 @@ export interface OperationRules extends Rules {
 }
 
 /** @throws RangeError when a limit is out of its range */
-export function checkRules({ rounds, timeoutSeconds }: Rules): void {
+export function checkRules({ rounds, timeoutSeconds, roundSeconds = 1 }: Rules): void {
+  inRange("roundSeconds", roundSeconds, LONGEST_TTL_SECONDS)
   inRange("rounds", rounds, 20)
   inRange("timeoutSeconds", timeoutSeconds, LONGEST_DEADLINE_SECONDS)
 }

@@ -23,7 +23,10 @@ export interface Call {
   readonly signal: AbortSignal
 }
 
-/** A first leg that cannot begin. Its message may be shown to the caller. */
+/**
+ * A first leg that cannot begin; a handler may throw it before it asks. Its message is shown to the caller: one sentence
+ * that names what is wrong and what to do.
+ */
 export class InvalidArguments extends Error {
   override readonly name = "InvalidArguments"
 }
@@ -115,6 +118,7 @@ function readResponses(sent: unknown): Responses {
 
 /** A fault of ours or the author's must not pass for a refusal: the state is good and may be sent again. */
 function fault(name: string, { parts, verified }: Leg, error: unknown): LegEnd {
+  if (!verified && error instanceof InvalidArguments) throw error
   parts.observe({ event: "fault", name, error: error instanceof Error ? error.name : typeof error })
   if (!verified) throw new Error("The server failed before anything was done.")
   return {

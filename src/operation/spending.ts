@@ -2,7 +2,7 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import type { OperationId } from "../brands.ts"
 import type { Claim, ClaimAnswer, Outcome, Recorded, RecordKey, Unsettled } from "../ledger/index.ts"
 import { type Contents, canonicalJson, pae } from "../seal/index.ts"
-import type { Effect, EffectResult } from "./effect.ts"
+import type { Commitment, EffectResult, Objection, Recheck } from "./effect.ts"
 import type { Leg, LegEnd, RuntimeParts, Verified } from "./leg.ts"
 import { alreadyUsed, type Report, report, reportWithoutResult, StoredReport } from "./report.ts"
 import type { OperationRules } from "./rules.ts"
@@ -48,7 +48,7 @@ export class Spending {
   }
 
   /** Claims the operation, runs the effect and records what came of it; or says what stands in the record. */
-  async commit(effect: Effect): Promise<LegEnd> {
+  async commit(commitment: Commitment): Promise<LegEnd> {
     if (this.#expired) return this.#lookUp()
     const { leaseSeconds, onLeaseEnd } = this.#rules
     const answer = await this.#parts.ledger.claim(this.#key, {
@@ -57,20 +57,33 @@ export class Spending {
       leaseSeconds,
       onLeaseEnd,
     })
-    return answer.status === "claimed" ? ended(await this.#run(effect, answer.claim)) : this.#standing(answer)
+    return answer.status === "claimed" ? ended(await this.#run(commitment, answer.claim)) : this.#standing(answer)
   }
 
-  async #run(effect: Effect, claim: Claim): Promise<Report> {
+  async #run({ recheck = [], effect }: Commitment, claim: Claim): Promise<Report> {
+    const signal = AbortSignal.timeout(this.#rules.leaseSeconds * 1000 * (1 - MARGIN))
+    const objection = await this.#objection(recheck)
+    if (objection === "unknown") return this.#release(claim, "It could not be checked. Nothing was done.")
+    if (objection)
+      return this.#finish(claim, objection.status, report(objection.status, this.#id, { text: objection.text }))
     try {
-      const signal = AbortSignal.timeout(this.#rules.leaseSeconds * 1000 * (1 - MARGIN))
       return await this.#record(claim, await effect({ idempotencyKey: this.#id, signal }))
     } catch (error) {
-      this.#parts.observe({
-        event: "fault",
-        name: this.#rules.name,
-        error: error instanceof Error ? error.name : typeof error,
-      })
+      this.#fault(error)
       return report(this.#rules.onLeaseEnd === "report" ? "outcome_unknown" : "in_progress", this.#id)
+    }
+  }
+
+  async #objection(rechecks: readonly Recheck[]): Promise<Objection | "unknown" | undefined> {
+    try {
+      for (const recheck of rechecks) {
+        const objection = await recheck()
+        if (objection) return objection
+      }
+      return undefined
+    } catch (error) {
+      this.#fault(error)
+      return "unknown"
     }
   }
 
@@ -85,13 +98,18 @@ export class Spending {
           report("failed", this.#id, { text: result.text, nextAction: result.nextAction }),
         )
       case "failed":
-        await this.#parts.ledger.release(this.#key, claim)
-        return report("failed", this.#id, {
-          retryable: true,
-          text: result.text,
-          nextAction: "Send the same request with the same requestState again.",
-        })
+        return this.#release(claim, result.text)
     }
+  }
+
+  /** Gives the operation back: sure that nothing happened. */
+  async #release(claim: Claim, text: string): Promise<Report> {
+    await this.#parts.ledger.release(this.#key, claim)
+    return report("failed", this.#id, {
+      retryable: true,
+      text,
+      nextAction: "Send the same request with the same requestState again.",
+    })
   }
 
   async #finish(claim: Claim, outcome: Outcome, mine: Report): Promise<Report> {
@@ -137,6 +155,14 @@ export class Spending {
 
   #stored({ retryable, nextAction, text, data }: Report): Promise<Uint8Array> {
     return this.#parts.results.seal(this.#box(), { retryable, nextAction, text, data })
+  }
+
+  #fault(error: unknown): void {
+    this.#parts.observe({
+      event: "fault",
+      name: this.#rules.name,
+      error: error instanceof Error ? error.name : typeof error,
+    })
   }
 
   #box() {

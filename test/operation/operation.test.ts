@@ -32,9 +32,11 @@ function launch(changes: Partial<OperationRules> = {}, effect?: Effect, question
   const definition = operation({ ...OPTIONS, ...changes }, async (op) => {
     const { approved } = await op.ask("approval", form(Approval, question))
     if (!approved) return op.decline("It stays on the ground.")
-    return op.commit(async (context) => {
-      counted.ran += 1
-      return effect ? effect(context) : done({ launched: context.idempotencyKey }, "It flies.")
+    return op.commit({
+      effect: async (context) => {
+        counted.ran += 1
+        return effect ? effect(context) : done({ launched: context.idempotencyKey }, "It flies.")
+      },
     })
   })
   return { definition, counted }
@@ -103,9 +105,11 @@ describe("an operation", () => {
       const { name } = await op.ask("name", form(z.object({ name: z.string() }), "Which name?"))
       const { approved } = await op.ask("approval", form(Approval, `Call it ${name}?`))
       if (!approved) return op.decline("It has no name.")
-      return op.commit(async () => {
-        names.push(name)
-        return done({ name }, "It has a name.")
+      return op.commit({
+        effect: async () => {
+          names.push(name)
+          return done({ name }, "It has a name.")
+        },
       })
     })
     const first = await ask(christen)
@@ -222,7 +226,7 @@ describe("a definition that changed between two legs", () => {
     launch({ onLeaseEnd: "rerun" }),
     launch({}, undefined, "Launch now?"),
     {
-      definition: operation(OPTIONS, async (op) => op.commit(async () => done({}, "Unasked."))),
+      definition: operation(OPTIONS, async (op) => op.commit({ effect: async () => done({}, "Unasked.") })),
       counted: { ran: 0 },
     },
   ]
@@ -249,9 +253,11 @@ describe("an author's slip", () => {
     const { ask, report } = stage()
     let ran = 0
     const direct = operation({ ...OPTIONS, name: "direct" }, async (op) =>
-      op.commit(async () => {
-        ran += 1
-        return done({}, "Done.")
+      op.commit({
+        effect: async () => {
+          ran += 1
+          return done({}, "Done.")
+        },
       }),
     )
     const { state, requests } = await ask(direct)
@@ -269,7 +275,7 @@ describe("an author's slip", () => {
     const careless = operation({ ...OPTIONS, name: "careless" }, async (op) => {
       await op.ask("approval", form(Approval, "May I?")).catch(() => ({ approved: true }))
       reached = true
-      return op.commit(async () => done({}, "Done."))
+      return op.commit({ effect: async () => done({}, "Done.") })
     })
     await ask(careless)
     expect(reached).toBe(false)
@@ -280,7 +286,7 @@ describe("an author's slip", () => {
     const twice = operation({ ...OPTIONS, name: "twice" }, async (op) => {
       await op.ask("approval", form(Approval, "May I?"))
       await op.ask("approval", form(Approval, "Really?"))
-      return op.commit(async () => done({}, "Done."))
+      return op.commit({ effect: async () => done({}, "Done.") })
     })
     const { state } = await ask(twice)
     expect(await report(twice, { state, responses: yes })).toMatchObject({ status: "failed", retryable: true })

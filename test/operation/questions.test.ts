@@ -103,9 +103,11 @@ describe("several questions together", () => {
     { ...RULES, name: "order", replay: "result", leaseSeconds: 5, onLeaseEnd: "report" },
     async (op) => {
       const { size, name } = await op.askAll({ size: form(Size, "How large?"), name: form(Name, "Whose?") })
-      return op.commit(async () => {
-        ordered.push([size.size, name.name])
-        return done({}, "Ordered.")
+      return op.commit({
+        effect: async () => {
+          ordered.push([size.size, name.name])
+          return done({}, "Ordered.")
+        },
       })
     },
   )

@@ -15,11 +15,10 @@ import {
 } from "../../src/operation/index.ts"
 import { bytesToBase64Url, createResultBox, createSealer, parseKeyRing } from "../../src/seal/index.ts"
 
-const now = () => Date.now()
 const random = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes)
 
 /** The real parts, on the real ledger, with one fresh key; events are kept and waits awaited by the test. */
-export function stage(changes: Partial<RuntimeParts> = {}) {
+export function stage(changes: Partial<RuntimeParts> = {}, now = () => Date.now()) {
   const key = bytesToBase64Url(random(new Uint8Array(32)))
   const parsed = parseKeyRing(JSON.stringify([{ key, sealsFrom: new Date(0).toISOString() }]))
   if (!parsed.ok) throw new Error(parsed.problem)

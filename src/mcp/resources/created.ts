@@ -5,14 +5,14 @@ const URI = "waxseal://created"
 
 const CONFIG = {
   title: "What was created",
-  description: "The databases of your organisation.",
+  description: "The databases and projects of your organisation.",
   mimeType: "application/json",
 }
 
 /** `waxseal://created`: the same list as the tool `list_created`, for clients that read. */
 export const createdResource = plainOffer("resources/read", URI, (server, { identity }) => {
   server.registerResource("created", URI, CONFIG, async () => {
-    const { databases } = await registryOf(identity.tenant).created()
-    return { contents: [{ uri: URI, mimeType: CONFIG.mimeType, text: JSON.stringify({ databases }) }] }
+    const created = await registryOf(identity.tenant).created()
+    return { contents: [{ uri: URI, mimeType: CONFIG.mimeType, text: JSON.stringify(created) }] }
   })
 })

@@ -4,13 +4,17 @@ import { plainOffer } from "../offer.ts"
 
 const Created = z.object({
   databases: z.array(z.object({ name: z.string(), region: z.string(), createdAt: z.string() })),
+  projects: z.array(
+    z.object({ name: z.string(), account: z.string(), monthlyCostUsd: z.number(), createdAt: z.string() }),
+  ),
 })
 
 const NAME = "list_created"
 
 const CONFIG = {
   title: "List what was created",
-  description: "Lists the databases that exist in your organisation, so that anyone can see what an approval made.",
+  description:
+    "Lists the databases and projects that exist in your organisation, so that anyone can see what an approval made.",
   inputSchema: z.object({}),
   outputSchema: Created,
   annotations: { readOnlyHint: true, openWorldHint: false },
@@ -19,11 +23,14 @@ const CONFIG = {
 /** `list_created`: what the other tools made, for the caller's tenant. */
 export const listCreatedTool = plainOffer("tools/call", NAME, (server, { identity }) => {
   server.registerTool(NAME, CONFIG, async () => {
-    const { databases } = await registryOf(identity.tenant).created()
-    const lines = databases.map(({ name, region }) => `${name} in ${region}`)
+    const { databases, projects } = await registryOf(identity.tenant).created()
+    const lines = [
+      ...databases.map(({ name, region }) => `database ${name} in ${region}`),
+      ...projects.map(({ name, account, monthlyCostUsd }) => `project ${name} for $${monthlyCostUsd} by ${account}`),
+    ]
     return {
       content: [{ type: "text", text: lines.length === 0 ? "Nothing was created yet." : lines.join("\n") }],
-      structuredContent: { databases },
+      structuredContent: { databases, projects },
     }
   })
 })

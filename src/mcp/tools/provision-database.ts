@@ -2,15 +2,9 @@ import { z } from "zod"
 import { done, form, operation, refused } from "../../operation/index.ts"
 import { operationTool } from "../asking-tool.ts"
 import { registryOf } from "../demo/registry.ts"
+import { DisplayName } from "./display-name.ts"
 
-const Arguments = z.object({
-  name: z
-    .string()
-    .min(1)
-    .max(128)
-    .regex(/^[^\p{C}]+$/u, "must not contain control characters")
-    .describe("Name of the database, unique in your organisation"),
-})
+const Arguments = z.object({ name: DisplayName.describe("Name of the database, unique in your organisation") })
 
 const Region = z.object({
   region: z.enum(["eu-west-1", "us-east-1", "ap-southeast-1"]).describe("Where the data will be kept"),
@@ -30,11 +24,13 @@ const provisionDatabase = operation(
   },
   async (op, { name }) => {
     const { region } = await op.ask("region", form(Region, `In which region shall the database "${name}" be created?`))
-    return op.commit(async ({ idempotencyKey }) => {
-      const database = await registryOf(op.caller.tenant).createDatabase(idempotencyKey, name, region)
-      return database
-        ? done({ database: { ...database } }, `The database "${name}" was created in ${database.region}.`)
-        : refused(`A database named "${name}" exists already. Nothing was created.`, "Choose another name.")
+    return op.commit({
+      effect: async ({ idempotencyKey }) => {
+        const database = await registryOf(op.caller.tenant).createDatabase(idempotencyKey, name, region)
+        return database
+          ? done({ database: { ...database } }, `The database "${name}" was created in ${database.region}.`)
+          : refused(`A database named "${name}" exists already. Nothing was created.`, "Choose another name.")
+      },
     })
   },
 )

@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest"
+import { z } from "zod"
+import { changed, denied, done, form, operation, type Recheck } from "../../src/operation/index.ts"
+import { stage } from "./stage.ts"
+
+const Approval = z.object({ approved: z.boolean() })
+const RULES = {
+  name: "buy",
+  input: z.object({}),
+  rounds: 3,
+  timeoutSeconds: 600,
+  replay: "result",
+  leaseSeconds: 5,
+  onLeaseEnd: "report",
+} as const
+const yes = { approval: { action: "accept", content: { approved: true } } }
+
+/** Pins a price that changes at every look, asks, looks again, and buys. */
+function shop(recheck: readonly Recheck[] = [], rules: { policyVersion?: () => string; roundSeconds?: number } = {}) {
+  const seen = { priced: 0, bought: [] as number[] }
+  const buy = operation({ ...RULES, ...rules }, async (op) => {
+    const price = await op.pin("price", z.number(), () => {
+      seen.priced += 1
+      return 10 * seen.priced
+    })
+    await op.ask("approval", form(Approval, `Buy for $${price}?`))
+    return op.commit({
+      recheck,
+      effect: async () => {
+        seen.bought.push(price)
+        return done({ price }, "Bought.")
+      },
+    })
+  })
+  return { buy, seen }
+}
+
+describe("a pinned value", () => {
+  it("is computed when it is first reached, and comes from the state afterwards", async () => {
+    const { ask, report } = stage()
+    const { buy, seen } = shop()
+    const first = await ask(buy)
+    const again = await ask(buy, { state: first.state, responses: {} })
+    expect(again.requests).toEqual(first.requests)
+    const { state } = again
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "completed", data: { price: 10 } })
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "completed", data: { price: 10 } })
+    expect(seen).toEqual({ priced: 1, bought: [10] })
+  })
+
+  it("is part of what is approved: two states with two prices are two operations", async () => {
+    const { ask, report } = stage()
+    const { buy, seen } = shop()
+    const [cheap, dear] = [await ask(buy), await ask(buy)]
+    await report(buy, { state: dear.state, responses: yes })
+    await report(buy, { state: cheap.state, responses: yes })
+    expect(seen.bought).toEqual([20, 10])
+  })
+
+  it("that is no longer of its kind gives policy_changed", async () => {
+    const { ask, report } = stage()
+    const asking = (schema: z.ZodType<number | string>, value: number | string) =>
+      operation(RULES, async (op) => {
+        await op.pin("price", schema, () => value)
+        await op.ask("approval", form(Approval, "Buy?"))
+        return op.commit({ effect: async () => done({}, "Bought.") })
+      })
+    const { state } = await ask(asking(z.number(), 10))
+    const redeployed = asking(z.string(), "ten")
+    expect(await report(redeployed, { state, responses: yes })).toMatchObject({ status: "policy_changed" })
+  })
+})
+
+describe("a recheck", () => {
+  it("runs under the claim, in order, and the first objection is the outcome", async () => {
+    const order: string[] = []
+    const { ask, report } = stage()
+    const looking =
+      (name: string): Recheck =>
+      async () => {
+        order.push(name)
+        return undefined
+      }
+    const { buy, seen } = shop([looking("first"), () => denied("No budget."), looking("never")])
+    const { state } = await ask(buy)
+    const first = await report(buy, { state, responses: yes })
+    expect(first).toMatchObject({ status: "failed", retryable: false, text: "No budget." })
+    expect(order).toEqual(["first"])
+    expect(await report(buy, { state, responses: yes })).toEqual(first)
+    expect(order).toEqual(["first"])
+    expect(seen.bought).toEqual([])
+  })
+
+  it("that finds a change asks for a new approval, finally", async () => {
+    const { ask, report } = stage()
+    let price = 10
+    const { buy, seen } = shop([() => (price === 10 ? undefined : changed("The price rose."))])
+    const { state } = await ask(buy)
+    price = 11
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "policy_changed", retryable: true })
+    price = 10
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "policy_changed" })
+    expect(seen.bought).toEqual([])
+  })
+
+  it("that cannot tell gives the operation back", async () => {
+    const { ask, report } = stage()
+    let down = true
+    const { buy, seen } = shop([
+      () => {
+        if (down) throw new Error("unreachable")
+        return undefined
+      },
+    ])
+    const { state } = await ask(buy)
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "failed", retryable: true })
+    down = false
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "completed" })
+    expect(seen.bought).toEqual([10])
+  })
+})
+
+describe("rules", () => {
+  it("a policy version that changed in between ends the dialogue", async () => {
+    const { ask, report } = stage()
+    let version = "1"
+    const { buy, seen } = shop([], { policyVersion: () => version })
+    const { state } = await ask(buy)
+    version = "2"
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "policy_changed" })
+    version = "1"
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "policy_changed" })
+    expect(seen.bought).toEqual([])
+  })
+
+  it("a round's life may be the operation's own", async () => {
+    let now = Date.now()
+    const clock = () => now
+    const { ask, run } = stage({}, clock)
+    const { buy } = shop([], { roundSeconds: 5 })
+    const { state } = await ask(buy)
+    now += 5_001
+    expect(await run(buy, { state, responses: yes })).toEqual({ kind: "refused", reason: "expired" })
+  })
+
+  it("an operation may be cancelled by its author", async () => {
+    const { ask, report } = stage()
+    const stop = operation(RULES, async (op) => {
+      await op.ask("approval", form(Approval, "Buy?"))
+      return op.cancel("Nobody wants it any more.")
+    })
+    const { state } = await ask(stop)
+    expect(await report(stop, { state, responses: yes })).toMatchObject({
+      status: "cancelled",
+      text: "Nobody wants it any more.",
+    })
+  })
+})
