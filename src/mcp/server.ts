@@ -4,13 +4,21 @@ import { demoSettings } from "./demo/settings.ts"
 import type { Exchange } from "./exchange.ts"
 import { type Era, serveOffers } from "./offer.ts"
 import { incidentReportPrompt } from "./prompts/incident-report.ts"
+import { connectionResource } from "./resources/connection.ts"
 import { createdResource } from "./resources/created.ts"
 import { createProjectTool } from "./tools/create-project.ts"
 import { listCreatedTool } from "./tools/list-created.ts"
 import { provisionDatabaseTool } from "./tools/provision-database.ts"
 import { summarizeDocumentTool } from "./tools/summarize-document.ts"
 
-const OFFERS = [provisionDatabaseTool, createProjectTool, listCreatedTool, incidentReportPrompt, createdResource]
+const OFFERS = [
+  provisionDatabaseTool,
+  createProjectTool,
+  listCreatedTool,
+  incidentReportPrompt,
+  createdResource,
+  connectionResource,
+]
 
 /** Offered where a language model is configured. */
 const WITH_MODEL = [...OFFERS, summarizeDocumentTool]

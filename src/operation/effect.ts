@@ -2,7 +2,13 @@ import type { Json } from "../brands.ts"
 
 /** What an effect says of itself when it returns. Whatever it throws leaves its outcome unknown. */
 export type EffectResult =
-  | { readonly kind: "done"; readonly data: { readonly [member: string]: Json }; readonly text: string }
+  | {
+      readonly kind: "done"
+      readonly data: { readonly [member: string]: Json }
+      readonly text: string
+      /** `outcome only`: a result that reveals a secret is not stored; a repeat learns that it was given. */
+      readonly stores: "result" | "outcome only"
+    }
   /** Sure that nothing happened, and that trying again cannot help: recorded, final. */
   | { readonly kind: "refused"; readonly text: string; readonly nextAction: string }
   /** Sure that nothing happened, and trying again may help: the operation is given back. */
@@ -36,8 +42,12 @@ export interface Commitment {
 export type Effect = (context: EffectContext) => Promise<EffectResult>
 
 /** The effect happened. `data` joins the structured result, `text` is for a person. */
-export function done(data: { readonly [member: string]: Json }, text: string): EffectResult {
-  return { kind: "done", data, text }
+export function done(
+  data: { readonly [member: string]: Json },
+  text: string,
+  stores: "result" | "outcome only" = "result",
+): EffectResult {
+  return { kind: "done", data, text, stores }
 }
 
 /** The effect's own write refused it, for good: nothing happened, and `nextAction` says what could be done instead. */

@@ -1,7 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import type { OperationId } from "../brands.ts"
 import type { Claim, ClaimAnswer, Outcome, Recorded, RecordKey, Unsettled } from "../ledger/index.ts"
-import { type Contents, canonicalJson, pae } from "../seal/index.ts"
+import { type Contents, canonicalJson, pae, SealError } from "../seal/index.ts"
 import type { Commitment, EffectResult, Objection, Recheck } from "./effect.ts"
 import type { Leg, LegEnd, RuntimeParts, Verified } from "./leg.ts"
 import { alreadyUsed, type Report, report, reportWithoutResult, StoredReport } from "./report.ts"
@@ -89,8 +89,10 @@ export class Spending {
 
   async #record(claim: Claim, result: EffectResult): Promise<Report> {
     switch (result.kind) {
-      case "done":
-        return this.#finish(claim, "completed", report("completed", this.#id, { data: result.data, text: result.text }))
+      case "done": {
+        const { data, text, stores } = result
+        return this.#finish(claim, "completed", report("completed", this.#id, { data, text }), stores)
+      }
       case "refused":
         return this.#finish(
           claim,
@@ -112,8 +114,9 @@ export class Spending {
     })
   }
 
-  async #finish(claim: Claim, outcome: Outcome, mine: Report): Promise<Report> {
-    const answer = await this.#parts.ledger.record(this.#key, claim, outcome, await this.#stored(mine))
+  async #finish(claim: Claim, outcome: Outcome, mine: Report, stores = "result"): Promise<Report> {
+    const body = stores === "result" ? await this.#stored(mine) : undefined
+    const answer = await this.#parts.ledger.record(this.#key, claim, outcome, body)
     if (answer.status === "done") return mine
     // The lease ended and somebody else owns the operation or has settled it: their record is the truth.
     const standing = await this.#parts.ledger.lookup(this.#key, this.#fingerprint)
@@ -153,8 +156,14 @@ export class Spending {
     return stored.success ? report(outcome, this.#id, stored.data) : reportWithoutResult(outcome, this.#id)
   }
 
-  #stored({ retryable, nextAction, text, data }: Report): Promise<Uint8Array> {
-    return this.#parts.results.seal(this.#box(), { retryable, nextAction, text, data })
+  /** The report in its box; none where it cannot be stored, being too large: its outcome is recorded without it. */
+  async #stored({ retryable, nextAction, text, data }: Report): Promise<Uint8Array | undefined> {
+    try {
+      return await this.#parts.results.seal(this.#box(), { retryable, nextAction, text, data })
+    } catch (error) {
+      if (error instanceof SealError && error.code === "invalid_result") return undefined
+      throw error
+    }
   }
 
   #fault(error: unknown): void {

@@ -1,0 +1,61 @@
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  ResourceTemplate,
+} from "@modelcontextprotocol/server"
+import type { Json } from "../brands.ts"
+import { type Operation, type Report, runOperation } from "../operation/index.ts"
+import { createLegs } from "./legs.ts"
+import type { Offer } from "./offer.ts"
+import { askResult, NEEDS_NEWER_CLIENT, outcomeError } from "./wire.ts"
+
+/**
+ * Offers an operation as a resource template. The variables of the URI are its input; `contents` makes the resource of
+ * what the effect gave. An outcome other than `completed`, or one whose data was not kept, is an error.
+ */
+export function operationResource<Input>(
+  operation: Operation<Input>,
+  uriTemplate: string,
+  config: { readonly title: string; readonly description: string; readonly mimeType: string },
+  contents: (data: { readonly [member: string]: Json }) => string,
+): Offer {
+  const { name } = operation
+  const template = new ResourceTemplate(uriTemplate, { list: undefined })
+  return {
+    method: "resources/read",
+    takes: (uri) => template.uriTemplate.match(uri) !== null,
+    serve(exchange, era) {
+      const uri = exchange.called.target ?? ""
+      const call = { method: "resources/read", target: uri, input: template.uriTemplate.match(uri) } as const
+      const legs = createLegs<never>(exchange, call, (leg, parts) => runOperation(operation, leg, parts))
+      return {
+        verify: legs.verify,
+        register(server) {
+          server.registerResource(name, template, config, async (_uri, _variables, context) => {
+            if (era === "legacy") throw new ProtocolError(ProtocolErrorCode.InvalidRequest, NEEDS_NEWER_CLIENT)
+            const end = await legs.end(context)
+            switch (end.kind) {
+              case "ask":
+                return askResult(end)
+              case "report":
+                if (!isShown(end.report)) throw outcomeError(end.report)
+                return resource(uri, config.mimeType, contents(end.report.data))
+              case "result":
+                return end.result
+            }
+          })
+        },
+      }
+    },
+  }
+}
+
+/** A repeat of what was not kept is completed too, and has nothing to show. */
+function isShown({ status, data }: Report): boolean {
+  return status === "completed" && !data["resultOmitted"]
+}
+
+function resource(uri: string, mimeType: string, text: string): ReadResourceResult {
+  return { contents: [{ uri, mimeType, text }] }
+}
