@@ -1,5 +1,6 @@
 import { z } from "zod"
 import { ask } from "./ask.ts"
+import { ledgerCall } from "./ledger.ts"
 
 export interface Reply {
   readonly status: number
@@ -16,6 +17,13 @@ export interface Target {
 export type Operation = (target: Target) => Promise<void>
 
 /** All kinds of load. */
-export const ScenarioName = z.enum(["ask"])
+export const ScenarioName = z.enum(["ask", "insert", "spend", "spend-spread", "claim-few", "claim-many"])
 
-export const scenarios: Readonly<Record<z.infer<typeof ScenarioName>, Operation>> = { ask }
+export const scenarios: Readonly<Record<z.infer<typeof ScenarioName>, Operation>> = {
+  ask,
+  insert: ledgerCall("inserted", () => "/insert/one"),
+  spend: ledgerCall("settled", () => "/spend/one"),
+  "spend-spread": ledgerCall("settled", () => `/spend/shard-${Math.floor(Math.random() * 16)}`),
+  "claim-few": ledgerCall("claimed", () => "/claim/few"),
+  "claim-many": ledgerCall("claimed", () => "/claim/many"),
+}

@@ -1,35 +1,18 @@
 import type { TenantId } from "../brands.ts"
-import { base64UrlToBytes, bytesToBase64Url, type Purpose, pae, RESULT_LIMIT_BYTES } from "../seal/index.ts"
-import type { Ledger } from "./object.ts"
+import { base64UrlToBytes, type Purpose } from "../seal/index.ts"
+import { checkAttempt, checkBody, checkFingerprint, checkWait } from "./limits.ts"
 import { locationHint } from "./placement.ts"
 import { withRetries } from "./retry.ts"
-import { LONGEST_LEASE_SECONDS } from "./sealed.ts"
 import type { RowKey } from "./sealed-rows.ts"
-import type { Attempt, LedgerClient, RecordKey } from "./types.ts"
-
-/** Stored results are at most this long: the longest result, and what its encryption may add. */
-export const LONGEST_BODY_BYTES = RESULT_LIMIT_BYTES + 1024
+import { type Namespace, objectName, type StubOf } from "./stub.ts"
+import type { LedgerClient, RecordKey } from "./types.ts"
 
 const ID_BYTES = 12
-const ATTEMPT_BYTES = 16
-const FINGERPRINT_BYTES = 16
 /** Enough to tell the calls on one operation apart, and few enough to keep a redemption's row within 64 bytes. */
 const CALL_BYTES = 6
 
-type Remote = Pick<Ledger, "claim" | "settle" | "record" | "release" | "lookup">
-
-/** What the client needs of a `Ledger` stub: each verb, answered later. */
-export type LedgerStub = {
-  readonly [Verb in keyof Remote]: (
-    ...parameters: Parameters<Remote[Verb]>
-  ) => Promise<Awaited<ReturnType<Remote[Verb]>>>
-}
-
-/** What the client needs of the binding `DurableObjectNamespace<Ledger>`; tests put stubs behind it that fail. */
-export interface LedgerNamespace {
-  getByName(name: string, options?: { readonly locationHint?: DurableObjectLocationHint }): LedgerStub
-  jurisdiction(jurisdiction: DurableObjectJurisdiction): Pick<LedgerNamespace, "getByName">
-}
+export type LedgerStub = StubOf<"claim" | "answer" | "settle" | "record" | "release" | "lookup">
+export type LedgerNamespace = Namespace<LedgerStub>
 
 export interface LedgerOptions {
   readonly namespace: LedgerNamespace
@@ -44,8 +27,8 @@ export interface LedgerOptions {
  * effect however often it arrives. The caller may repeat a claim with the same attempt, and what it does with its claim.
  *
  * All calls throw `LedgerOverloaded` or `LedgerUnavailable` (answer 503 with `Retry-After`) when the object cannot be
- * reached, and `RangeError` for what breaks a stated limit: attempts and fingerprints have 16
- * bytes, leases last 1..900 s, bodies have at most `LONGEST_BODY_BYTES`.
+ * reached, and `RangeError` for what breaks a stated limit: attempts and fingerprints have 16 bytes, leases last
+ * 1..900 s, waits 0..25 s, bodies have at most `LONGEST_BODY_BYTES`.
  *
  * @example
  * const ledger = createLedgerClient({ namespace: env.LEDGER, purpose: "mcp", jurisdictions: new Map() })
@@ -62,17 +45,22 @@ export function createLedgerClient({ namespace, purpose, jurisdictions }: Ledger
 
   async function call<T>(key: RecordKey, verb: (stub: LedgerStub, row: RowKey) => Promise<T>): Promise<T> {
     const row = rowKey(key)
-    const name = await objectName(purpose, key)
+    const name = await objectName(purpose, key.tenant, String(key.home.region), String(key.home.shard))
     return withRetries(() => verb(stubOf(name, key), row))
   }
 
   return {
-    async claim(key, attempt) {
+    async claim(key, attempt, waitSeconds = 0) {
       checkAttempt(attempt)
-      return call(key, (stub, row) => stub.claim(row, attempt))
+      checkWait(waitSeconds)
+      return call(key, (stub, row) => stub.claim(row, attempt, waitSeconds))
+    },
+    async answer(key, answer) {
+      checkFingerprint(answer.fingerprint)
+      return call(key, (stub, row) => stub.answer(row, answer))
     },
     async settle(key, outcome, fingerprint, body) {
-      checkLength("fingerprint", fingerprint, FINGERPRINT_BYTES)
+      checkFingerprint(fingerprint)
       checkBody(body)
       const id = crypto.getRandomValues(new Uint8Array(CALL_BYTES))
       const settlement = { call: id, outcome, fingerprint, ...(body && { body }) }
@@ -86,16 +74,10 @@ export function createLedgerClient({ namespace, purpose, jurisdictions }: Ledger
       return call(key, (stub, row) => stub.release(row, claim))
     },
     async lookup(key, fingerprint) {
-      checkLength("fingerprint", fingerprint, FINGERPRINT_BYTES)
+      checkFingerprint(fingerprint)
       return call(key, (stub, row) => stub.lookup(row, fingerprint))
     },
   }
-}
-
-/** No name tells a tenant, and no two tenants, purposes, regions or shards share one. */
-async function objectName(purpose: Purpose, { tenant, home }: RecordKey): Promise<string> {
-  const parts = pae(purpose, tenant, String(home.region), String(home.shard))
-  return bytesToBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", parts)))
 }
 
 function rowKey({ operation, deadline }: RecordKey): RowKey {
@@ -103,20 +85,4 @@ function rowKey({ operation, deadline }: RecordKey): RowKey {
   if (id?.length !== ID_BYTES) throw new RangeError(`An operation id is ${ID_BYTES} bytes in base64url.`)
   if (!Number.isSafeInteger(deadline)) throw new RangeError("A deadline is a whole number of milliseconds since 1970.")
   return { deadline, id }
-}
-
-function checkAttempt({ attempt, fingerprint, leaseSeconds }: Attempt): void {
-  checkLength("attempt", attempt, ATTEMPT_BYTES)
-  checkLength("fingerprint", fingerprint, FINGERPRINT_BYTES)
-  if (!Number.isInteger(leaseSeconds) || leaseSeconds < 1 || leaseSeconds > LONGEST_LEASE_SECONDS)
-    throw new RangeError(`A lease lasts a whole number of seconds from 1 to ${LONGEST_LEASE_SECONDS}.`)
-}
-
-function checkLength(what: string, bytes: Uint8Array, length: number): void {
-  if (bytes.byteLength !== length) throw new RangeError(`The ${what} of an operation has ${length} bytes.`)
-}
-
-function checkBody(body: Uint8Array | undefined): void {
-  if (body !== undefined && body.byteLength > LONGEST_BODY_BYTES)
-    throw new RangeError(`A stored result has at most ${LONGEST_BODY_BYTES} bytes; record the outcome without it.`)
 }

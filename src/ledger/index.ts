@@ -1,4 +1,4 @@
-// The ledger: spends each sealed operation once and remembers its outcome, near where it began.
+// The ledger: spends each operation once and remembers its outcome, a sealed one near where it began.
 // It knows ids, fingerprints, leases and opaque bodies. It must not know what an operation does,
 // who asked for it, or what a token, an answer or a result says.
 
@@ -6,12 +6,30 @@ export {
   createLedgerClient,
   type LedgerNamespace,
   type LedgerStub,
-  LONGEST_BODY_BYTES,
 } from "./client.ts"
+export { createKeyedLedgerClient, type KeyedLedgerNamespace, type KeyedLedgerStub } from "./keyed-client.ts"
+export type {
+  BeginAnswer,
+  EndAnswer,
+  Ended,
+  Ending,
+  KeyedAttempt,
+  KeyedLedgerClient,
+  KeyedOutcome,
+  KeyedRecorded,
+  KeyedUnsettled,
+  OperationKey,
+  ReadAnswer,
+  RenewAnswer,
+  ResolveAnswer,
+} from "./keyed-types.ts"
+export { LONGEST_BODY_BYTES } from "./limits.ts"
 export { Ledger } from "./object.ts"
 export { chooseHome, type Entry } from "./placement.ts"
 export { LedgerOverloaded, LedgerUnavailable } from "./retry.ts"
 export type {
+  Answer,
+  AnswerAnswer,
   Attempt,
   Claim,
   ClaimAnswer,

@@ -1,3 +1,4 @@
+import { deleteOldest, type Schema, type Swept, Tables } from "./tables.ts"
 import type { LeaseEnd, Outcome } from "./types.ts"
 
 /** Names a row. The deadline comes first: the oldest rows lie together, and sweeping them needs no index. */
@@ -9,48 +10,58 @@ export interface RowKey {
 }
 
 export interface Row {
-  /** While an attempt runs, its policy: what becomes of it when its lease ends. */
-  readonly state: LeaseEnd | "released" | Outcome
-  /** While an attempt runs, when its lease ends; else when the claim was released or the outcome recorded. */
+  /**
+   * While an attempt runs, its policy: what becomes of it when its lease ends; `rerun_again` where one ended already.
+   * `free`: nothing runs.
+   */
+  readonly state: LeaseEnd | "rerun_again" | "free" | Outcome
+  /** While an attempt runs, when its lease ends; else when it was released, answered, or its outcome recorded. */
   readonly at: number
+  /** What was decided on; under strict rounds the newest answer. */
   readonly fingerprint: Uint8Array
   /** Whose call made the row: an attempt that claimed, or the call that settled. */
   readonly attempt: Uint8Array
-  /** Empty where the outcome was settled without a claim. */
+  /** Empty where there was never a claim. */
   readonly claim: Uint8Array
+  /** Under strict rounds, the newest one that was answered; else 0. */
+  readonly round: number
 }
 
 /** Rows carry indexes into this list: append only, never reorder. */
 const STATES: readonly Row["state"][] = [
   "report",
   "rerun",
-  "released",
+  "free",
   "completed",
   "failed",
   "declined",
   "cancelled",
   "policy_changed",
+  "rerun_again",
 ]
 
-const VERSION = 1
-const VERSION_KEY = "sealed_version"
-const TABLES = `
-  CREATE TABLE sealed (
-    deadline INTEGER NOT NULL,
-    id BLOB NOT NULL,
-    state INTEGER NOT NULL,
-    since_deadline INTEGER NOT NULL,
-    fingerprint BLOB NOT NULL,
-    attempt BLOB NOT NULL,
-    claim BLOB NOT NULL,
-    PRIMARY KEY (deadline, id)
-  ) WITHOUT ROWID;
-  CREATE TABLE sealed_body (
-    deadline INTEGER NOT NULL,
-    id BLOB NOT NULL,
-    body BLOB NOT NULL,
-    PRIMARY KEY (deadline, id)
-  ) WITHOUT ROWID;`
+const SCHEMA: Schema = {
+  versionKey: "sealed_version",
+  steps: [
+    `CREATE TABLE sealed (
+      deadline INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      state INTEGER NOT NULL,
+      since_deadline INTEGER NOT NULL,
+      fingerprint BLOB NOT NULL,
+      attempt BLOB NOT NULL,
+      claim BLOB NOT NULL,
+      PRIMARY KEY (deadline, id)
+    ) WITHOUT ROWID;
+    CREATE TABLE sealed_body (
+      deadline INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      body BLOB NOT NULL,
+      PRIMARY KEY (deadline, id)
+    ) WITHOUT ROWID;`,
+    "ALTER TABLE sealed ADD COLUMN round INTEGER NOT NULL DEFAULT 0;",
+  ],
+}
 
 /** One turn of sweeping holds everybody else up: so many rows and bodies keep it to some ten milliseconds. */
 const ROWS_SWEPT_AT_ONCE = 10_000
@@ -58,25 +69,24 @@ const BODIES_SWEPT_AT_ONCE = 100
 
 /**
  * The two tables of sealed operations: one row an operation, and apart from the row that decides, the bodies of
- * results. The first write creates them; reading where nothing was written leaves nothing behind.
+ * results.
  */
 export class SealedRows {
   readonly #storage: DurableObjectStorage
-  readonly #onCreate: () => void
-  /** Never true of tables that storage does not have. */
-  #exist = false
+  readonly #tables: Tables
 
   /** `onCreate` runs in the turn that creates the tables. */
   constructor(storage: DurableObjectStorage, onCreate: () => void) {
     this.#storage = storage
-    this.#onCreate = onCreate
+    this.#tables = new Tables(storage, SCHEMA, onCreate)
   }
 
   read(key: RowKey): Row | undefined {
-    if (!this.#present()) return undefined
+    if (!this.#tables.present()) return undefined
     const [found] = this.#storage.sql
       .exec<StoredRow>(
-        "SELECT state, since_deadline, fingerprint, attempt, claim FROM sealed WHERE deadline = ? AND id = ?",
+        `SELECT state, since_deadline, fingerprint, attempt, claim, round
+          FROM sealed WHERE deadline = ? AND id = ?`,
         key.deadline,
         key.id,
       )
@@ -93,7 +103,7 @@ export class SealedRows {
 
   /** Puts the row in the place of the one that stands there, and its body, if any, beside it: both or neither. */
   write(key: RowKey, row: Row, body?: Uint8Array): void {
-    if (!this.#present()) this.#create()
+    this.#tables.create()
     if (body === undefined) this.#writeRow(key, row)
     else
       this.#storage.transactionSync(() => {
@@ -102,41 +112,24 @@ export class SealedRows {
       })
   }
 
-  /** Deletes a bounded number of the rows whose deadline lies before the given time, and says whether any are left. */
-  sweep(before: number): "more to sweep" | "swept" | "empty" {
-    if (!this.#present()) return "empty"
-    const moreBodies = this.#deleteOldest("sealed_body", before, BODIES_SWEPT_AT_ONCE)
-    const moreRows = this.#deleteOldest("sealed", before, ROWS_SWEPT_AT_ONCE)
+  /** Deletes a bounded number of the rows whose deadline lies before the given time. */
+  sweep(before: number): Swept {
+    if (!this.#tables.present()) return "empty"
+    const { sql } = this.#storage
+    const moreBodies = deleteOldest(sql, { table: "sealed_body", time: "deadline" }, before, BODIES_SWEPT_AT_ONCE)
+    const moreRows = deleteOldest(sql, { table: "sealed", time: "deadline" }, before, ROWS_SWEPT_AT_ONCE)
     if (moreBodies || moreRows) return "more to sweep"
-    return this.#isEmpty() ? "empty" : "swept"
+    return sql.exec("SELECT 1 FROM sealed LIMIT 1").next().done === true ? "empty" : "swept"
   }
 
   /** To be called in the very turn that deletes everything in storage. */
   forget(): void {
-    this.#exist = false
-  }
-
-  #present(): boolean {
-    if (this.#exist) return true
-    const version = this.#storage.kv.get<number>(VERSION_KEY)
-    if (version !== undefined && version !== VERSION)
-      throw new Error(
-        `This ledger object was written by version ${version} of its schema; deploy a Waxseal that knows it.`,
-      )
-    this.#exist = version === VERSION
-    return this.#exist
-  }
-
-  #create(): void {
-    this.#storage.sql.exec(TABLES)
-    this.#storage.kv.put(VERSION_KEY, VERSION)
-    this.#exist = true
-    this.#onCreate()
+    this.#tables.forget()
   }
 
   #writeRow(key: RowKey, row: Row): void {
     this.#storage.sql.exec(
-      "INSERT OR REPLACE INTO sealed VALUES (?, ?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO sealed VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       key.deadline,
       key.id,
       STATES.indexOf(row.state),
@@ -144,26 +137,8 @@ export class SealedRows {
       row.fingerprint,
       row.attempt,
       row.claim,
+      row.round,
     )
-  }
-
-  /** True when rows are left that lie before the given time. */
-  #deleteOldest(table: "sealed" | "sealed_body", before: number, atMost: number): boolean {
-    const { sql } = this.#storage
-    const [next] = sql
-      .exec<{ deadline: number; id: ArrayBuffer }>(
-        `SELECT deadline, id FROM ${table} WHERE deadline < ? ORDER BY deadline, id LIMIT 1 OFFSET ?`,
-        before,
-        atMost,
-      )
-      .toArray()
-    if (next === undefined) sql.exec(`DELETE FROM ${table} WHERE deadline < ?`, before)
-    else sql.exec(`DELETE FROM ${table} WHERE (deadline, id) < (?, ?)`, next.deadline, next.id)
-    return next !== undefined
-  }
-
-  #isEmpty(): boolean {
-    return this.#storage.sql.exec("SELECT 1 FROM sealed LIMIT 1").next().done === true
   }
 }
 
@@ -174,6 +149,7 @@ type StoredRow = {
   fingerprint: ArrayBuffer
   attempt: ArrayBuffer
   claim: ArrayBuffer
+  round: number
 }
 
 function rowOf(key: RowKey, stored: StoredRow): Row {
@@ -186,5 +162,6 @@ function rowOf(key: RowKey, stored: StoredRow): Row {
     fingerprint: new Uint8Array(stored.fingerprint),
     attempt: new Uint8Array(stored.attempt),
     claim: new Uint8Array(stored.claim),
+    round: stored.round,
   }
 }

@@ -40,8 +40,16 @@ export interface Recorded {
   readonly recordedAt: number
 }
 
+/** The answer to one of the rounds of an operation whose rounds are strict: each counts once. */
+export interface Answer {
+  /** As the verified token says, from 1. */
+  readonly round: number
+  /** 16 bytes, as an attempt on the strength of this answer will carry. */
+  readonly fingerprint: Uint8Array
+}
+
 /**
- * An attempt is at work or may be made again (`running`), or its lease ended and nothing runs again (`unknown`): under
+ * An attempt is at work or may be made (`running`), or its lease ended and nothing runs again (`unknown`): under
  * the policy `report`, or because the deadline has passed.
  */
 export interface Unsettled {
@@ -51,7 +59,13 @@ export interface Unsettled {
 }
 
 export type ClaimAnswer =
-  | { readonly status: "claimed"; readonly claim: Claim; readonly leaseEndsAt: number }
+  | {
+      readonly status: "claimed"
+      readonly claim: Claim
+      readonly leaseEndsAt: number
+      /** An earlier attempt vanished, and its effect may have happened: only the effect itself can tell. */
+      readonly again: boolean
+    }
   | Recorded
   | Unsettled
   /** The deadline has passed by the object's clock and nothing was recorded. */
@@ -59,7 +73,16 @@ export type ClaimAnswer =
 
 export type SettleAnswer =
   /** This very call recorded the outcome. */
-  { readonly status: "settled" } | Recorded | Unsettled | { readonly status: "late" }
+  { readonly status: "settled"; readonly recordedAt: number } | Recorded | Unsettled | { readonly status: "late" }
+
+export type AnswerAnswer =
+  /** The answer counts, now or already: go on. */
+  | { readonly status: "passed" }
+  /** Another answer was given to this round or a later one; nothing was changed. */
+  | { readonly status: "already_used" }
+  | Recorded
+  | Unsettled
+  | { readonly status: "late" }
 
 export type LookupAnswer = Recorded | Unsettled | { readonly status: "absent" }
 /** `superseded`: the claim is no longer the current one; nothing was changed. */
@@ -67,13 +90,27 @@ export type FinishAnswer = { readonly status: "done" } | { readonly status: "sup
 
 /** Spends operations and records their outcomes. One call is one hop to one object. */
 export interface LedgerClient {
-  /** Takes the operation for one attempt, or says what stands in the record. */
-  claim(key: RecordKey, attempt: Attempt): Promise<ClaimAnswer>
-  /** Records an outcome that had no effect (declined, cancelled, policy changed), unless something stands there. */
+  /**
+   * Takes the operation for one attempt, or says what stands in the record. While another attempt with the same input
+   * runs, the call waits up to `waitSeconds` (0..25, by default 0) for it to end.
+   */
+  claim(key: RecordKey, attempt: Attempt, waitSeconds?: number): Promise<ClaimAnswer>
+  /**
+   * Takes the answer to a strict round, before it is acted on. Until a later round is answered, only an attempt or a
+   * settlement with its fingerprint can end the operation.
+   */
+  answer(key: RecordKey, answer: Answer): Promise<AnswerAnswer>
+  /**
+   * Records an outcome without a claim, unless something stands there: one that had no effect (declined, cancelled,
+   * policy changed), or a redemption. Its fingerprint tells the same caller from others.
+   */
   settle(key: RecordKey, outcome: Outcome, fingerprint: Uint8Array, body?: Uint8Array): Promise<SettleAnswer>
   /** Records the outcome of a claimed attempt; the same again by its owner is `done` again. */
   record(key: RecordKey, claim: Claim, outcome: Outcome, body?: Uint8Array): Promise<FinishAnswer>
-  /** Gives a claimed operation back: sure that nothing happened. */
+  /**
+   * Gives a claimed operation back: sure that this attempt did nothing. Where an earlier one vanished, the operation
+   * stays with its input, which may run again at once.
+   */
   release(key: RecordKey, claim: Claim): Promise<FinishAnswer>
   /** Reads the record and changes nothing. */
   lookup(key: RecordKey, fingerprint: Uint8Array): Promise<LookupAnswer>

@@ -9,7 +9,10 @@ export type EffectResult =
       /** `outcome only`: a result that reveals a secret is not stored; a repeat learns that it was given. */
       readonly stores: "result" | "outcome only"
     }
-  /** Sure that nothing happened, and that trying again cannot help: recorded, final. */
+  /**
+   * Sure that nothing happened, in this attempt or, by the idempotency key, in any before it, and that trying again
+   * cannot help: recorded, final.
+   */
   | { readonly kind: "refused"; readonly text: string; readonly nextAction: string }
   /** Sure that nothing happened, and trying again may help: the operation is given back. */
   | { readonly kind: "failed"; readonly text: string }

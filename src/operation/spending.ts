@@ -7,6 +7,8 @@ import type { Leg, LegEnd, RuntimeParts, Verified } from "./leg.ts"
 import { alreadyUsed, type Report, report, reportWithoutResult, StoredReport } from "./report.ts"
 import type { OperationRules } from "./rules.ts"
 
+type Claimed = Extract<ClaimAnswer, { status: "claimed" }>
+
 /** The effect is told to stop when this share of its lease is left, so that it ends before another may begin. */
 const MARGIN = 0.1
 
@@ -57,21 +59,33 @@ export class Spending {
       leaseSeconds,
       onLeaseEnd,
     })
-    return answer.status === "claimed" ? ended(await this.#run(commitment, answer.claim)) : this.#standing(answer)
+    return answer.status === "claimed" ? ended(await this.#run(commitment, answer)) : this.#standing(answer)
   }
 
-  async #run({ recheck = [], effect }: Commitment, claim: Claim): Promise<Report> {
+  /**
+   * Invariant: where an earlier attempt vanished (`again`), nothing is looked at again and nothing is said not to have
+   * happened: the effect may have, and the world that a recheck would see may be of its making. Its own write, which
+   * honours the idempotency key, is the only one that can tell.
+   */
+  async #run({ recheck = [], effect }: Commitment, { claim, again }: Claimed): Promise<Report> {
     const signal = AbortSignal.timeout(this.#rules.leaseSeconds * 1000 * (1 - MARGIN))
-    const objection = await this.#objection(recheck)
+    const objection = again ? undefined : await this.#objection(recheck)
     if (objection === "unknown") return this.#release(claim, "It could not be checked. Nothing was done.")
-    if (objection)
+    if (objection) {
       return this.#finish(claim, objection.status, report(objection.status, this.#id, { text: objection.text }))
+    }
     try {
-      return await this.#record(claim, await effect({ idempotencyKey: this.#id, signal }))
+      const result = await effect({ idempotencyKey: this.#id, signal })
+      return result.kind === "failed" && again ? await this.#releaseAgain(claim) : await this.#record(claim, result)
     } catch (error) {
       this.#fault(error)
       return report(this.#rules.onLeaseEnd === "report" ? "outcome_unknown" : "in_progress", this.#id)
     }
+  }
+
+  async #releaseAgain(claim: Claim): Promise<Report> {
+    await this.#parts.ledger.release(this.#key, claim)
+    return report("in_progress", this.#id, { text: "An attempt was begun, and its outcome is not known yet." })
   }
 
   async #objection(rechecks: readonly Recheck[]): Promise<Objection | "unknown" | undefined> {

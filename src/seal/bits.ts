@@ -88,6 +88,18 @@ export class BitReader {
     return this.bits(1) === 1
   }
 
+  /**
+   * Follows a binary tree bit by bit to a leaf and answers its symbol. The two children of a node, at `2 * node + bit`,
+   * are another node, the complement of a leaf's symbol, or 0 where the tree has no branch.
+   */
+  leaf(tree: Int16Array): number {
+    let node = 0
+    do node = tree[2 * node + this.bits(1)] ?? 0
+    while (node > 0)
+    if (node === 0) throw new LayoutError("A text has a code that no character has.")
+    return ~node
+  }
+
   bytes(length: number): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(length)
     for (let index = 0; index < length; index++) bytes[index] = this.bits(8)

@@ -1,14 +1,16 @@
 import type { OperationId } from "../brands.ts"
 import { base64UrlToBytes, bytesToBase64Url } from "./base64url.ts"
 import { BitReader, type BitWriter, LayoutError, writeBits } from "./bits.ts"
+import type { Bytes } from "./bytes.ts"
 import { SealError } from "./errors.ts"
 import { stateProblem } from "./json.ts"
 import { HIGHEST_ROUND, LONGEST_DEADLINE_SECONDS, LONGEST_TTL_SECONDS } from "./limits.ts"
 import { readState, writeState } from "./state.ts"
-import type { Bytes } from "./suites.ts"
 import type { Contents, Draft, Home } from "./types.ts"
 
 const OPERATION_BYTES = 12
+/** Whole groups of three bytes: the characters of a beginning are the beginning of the characters. */
+const OPERATION_CHARACTERS = 16
 const ASKED_BYTES = 8
 const ROUND_BITS = 5
 const HIGHEST_REGION = 0xff
@@ -19,7 +21,7 @@ const NO_BYTES = new Uint8Array(0)
 
 /** The id of the operation that a token with this nonce begins. */
 export function operationOf(nonce: Uint8Array): OperationId {
-  return bytesToBase64Url(nonce.subarray(0, OPERATION_BYTES)) as OperationId
+  return bytesToBase64Url(nonce).slice(0, OPERATION_CHARACTERS) as OperationId
 }
 
 /** Throws `SealError` for a draft that `readBody` would not give back. */

@@ -8,7 +8,7 @@ export type SealErrorCode =
   | "invalid_draft"
   /** A bound field has no UTF-8 form, or the digest of the arguments is not 32 bytes. */
   | "invalid_binding"
-  /** The stored result is not JSON or too long. */
+  /** The stored result is too long. */
   | "invalid_result"
 
 /** Thrown by `seal`. The message says what is wrong and never quotes a state, an answer or a key. */

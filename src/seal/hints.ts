@@ -1,6 +1,6 @@
-import type { BoundFields } from "./binding.ts"
-import type { Bytes } from "./suites.ts"
-import type { Reason } from "./types.ts"
+import type { Bytes } from "./bytes.ts"
+import type { Binding, Reason } from "./types.ts"
+import { toUtf8 } from "./utf8.ts"
 
 const FIELDS = ["principal", "audience", "request"] as const
 const HINT_BYTES = 2
@@ -16,10 +16,8 @@ const END_OF_PART = 0xff
  * nothing: they are read only after decryption failed. `mask` is a keyed function of the token's nonce; under it they
  * neither link two tokens nor confirm a guess.
  */
-export function hintsFor(
-  { principal, audience, method, target, argumentsDigest }: BoundFields,
-  mask: Uint8Array,
-): Bytes {
+export function hintsFor(binding: Binding, mask: Uint8Array): Bytes {
+  const { principal, audience, method, target, argumentsDigest } = binding
   const digests = [digest16(principal), digest16(audience), digest16(method, target, argumentsDigest)]
   const hints = new Uint8Array(HINTS_BYTES)
   for (let at = 0; at < HINTS_BYTES; at++) {
@@ -36,11 +34,11 @@ export function hintedReason(carried: Uint8Array, expected: Uint8Array): Exclude
 }
 
 /** FNV-1a of 32 bits over the parts that are present, folded to 16. The mask makes it a secret, not the hash. */
-function digest16(...parts: readonly (Uint8Array | undefined)[]): number {
+function digest16(...parts: readonly (Uint8Array | string | undefined)[]): number {
   let hash = FNV_OFFSET
   for (const part of parts) {
-    if (!part) continue
-    for (const byte of part) hash = Math.imul(hash ^ byte, FNV_PRIME)
+    if (part === undefined) continue
+    for (const byte of typeof part === "string" ? toUtf8(part) : part) hash = Math.imul(hash ^ byte, FNV_PRIME)
     hash = Math.imul(hash ^ END_OF_PART, FNV_PRIME)
   }
   return (hash >>> 16) ^ (hash & 0xffff)

@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize"
 import type { Json } from "../brands.ts"
 import { JSON_DEPTH, STATE_LIMIT_BYTES } from "./limits.ts"
-import { toUtf8, utf8Length } from "./utf8.ts"
+import { utf8Length } from "./utf8.ts"
 
 /** What a value may hold at most; checked while it is walked, so that a huge one costs no more than the bounds. */
 interface Bounds {
@@ -12,15 +12,22 @@ interface Bounds {
   readonly number: (value: number) => string | undefined
 }
 
+/** Of one object: beyond this the engine's dictionaries make sorting and looking up dear out of all proportion. */
+const MEMBERS_LIMIT = 10_000
+
+type PlainObject = Readonly<Record<string, unknown>>
+
 const ARGUMENTS: Bounds = { values: 100_000, characters: 2_097_152, number: exactNumberProblem }
 /** The JSON text is longer than either count, so these refuse early what the text's length refuses in the end. */
 const STATE: Bounds = { values: STATE_LIMIT_BYTES, characters: STATE_LIMIT_BYTES, number: numberProblem }
 
+const utf8 = new TextEncoder()
 const NOT_JSON = "a value is not JSON"
 
 /**
  * RFC 8785 form of a JSON value: the same text for any order of members, spelling of numbers or escapes.
- * At most 64 levels deep, 100,000 values and 2 MiB of strings. `problem` is a clause that quotes nothing of the value.
+ * At most 64 levels deep, 100,000 values, 10,000 members an object and 2 MiB of strings. `problem` is a clause that
+ * quotes nothing of the value.
  *
  * @example canonicalJson({ b: 1.0, a: "é" }) // { ok: true, text: '{"a":"é","b":1}' }
  */
@@ -41,7 +48,7 @@ export async function digestArguments(
 ): Promise<{ ok: true; digest: Uint8Array } | { ok: false; problem: string }> {
   const canonical = canonicalJson(args)
   if (!canonical.ok) return canonical
-  const digest = await crypto.subtle.digest("SHA-256", toUtf8(canonical.text))
+  const digest = await crypto.subtle.digest("SHA-256", utf8.encode(canonical.text))
   return { ok: true, digest: new Uint8Array(digest) }
 }
 
@@ -54,17 +61,19 @@ export function stateProblem(state: Json): string | undefined {
 }
 
 function problemOf(value: unknown, bounds: Bounds): string | undefined {
+  const tooManyValues = `it has more than ${bounds.values} values`
   let values = 0
   let characters = 0
 
   function walk(value: unknown, depth: number): string | undefined {
-    if (++values > bounds.values) return `it has more than ${bounds.values} values`
+    values++
     if (value === null || typeof value === "boolean") return undefined
     if (typeof value === "number") return bounds.number(value)
     if (typeof value === "string") return text(value)
     if (typeof value !== "object") return NOT_JSON
     if (depth === JSON_DEPTH) return `it is nested deeper than ${JSON_DEPTH} levels`
-    return Array.isArray(value) ? elements(value, depth + 1) : members(value, depth + 1)
+    if (Array.isArray(value)) return elements(value, depth + 1)
+    return isPlain(value) ? members(value, depth + 1) : NOT_JSON
   }
 
   function text(value: string): string | undefined {
@@ -74,6 +83,7 @@ function problemOf(value: unknown, bounds: Bounds): string | undefined {
   }
 
   function elements(array: readonly unknown[], depth: number): string | undefined {
+    if (values + array.length > bounds.values) return tooManyValues
     for (const element of array) {
       const problem = walk(element, depth)
       if (problem !== undefined) return problem
@@ -81,10 +91,12 @@ function problemOf(value: unknown, bounds: Bounds): string | undefined {
     return undefined
   }
 
-  function members(object: object, depth: number): string | undefined {
-    if (!isPlain(object)) return NOT_JSON
-    for (const [name, member] of Object.entries(object)) {
-      const problem = text(name) ?? walk(member, depth)
+  function members(object: PlainObject, depth: number): string | undefined {
+    const names = Object.keys(object)
+    if (values + names.length > bounds.values) return tooManyValues
+    if (names.length > MEMBERS_LIMIT) return `an object has more than ${MEMBERS_LIMIT} members`
+    for (const name of names) {
+      const problem = text(name) ?? walk(object[name], depth)
       if (problem !== undefined) return problem
     }
     return undefined
@@ -94,7 +106,7 @@ function problemOf(value: unknown, bounds: Bounds): string | undefined {
 }
 
 /** Made by a literal or by JSON.parse, in whichever realm; a Date or a Map would silently lose what it holds. */
-function isPlain(object: object): boolean {
+function isPlain(object: object): object is PlainObject {
   const prototype: unknown = Object.getPrototypeOf(object)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }

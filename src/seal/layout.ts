@@ -1,12 +1,13 @@
 import { base64UrlToBytes } from "./base64url.ts"
+import { type Bytes, numberAt, putNumber } from "./bytes.ts"
 import { HINTS_BYTES } from "./hints.ts"
 import { TOKEN_LIMIT_CHARACTERS } from "./limits.ts"
-import { type Bytes, SUITES, type Suite, TAG_BYTES } from "./suites.ts"
+import { SUITES, type Suite, TAG_BYTES } from "./suites.ts"
 
 const KEY_ID_AT = 1
-const NONCE_AT = 5
+const KEY_ID_BYTES = 4
+const NONCE_AT = KEY_ID_AT + KEY_ID_BYTES
 const EXPIRY_BYTES = 6
-const UINT32 = 2 ** 32
 
 /** What every sealed thing begins with: version 1 | key id 4 | nonce 12 or 24. */
 export interface Start {
@@ -32,7 +33,7 @@ export interface Parsed<Fields> {
 export function writeStart({ suite, keyId, nonce }: Start, length = startBytes(suite)): Bytes {
   const header = new Uint8Array(length)
   header[0] = suite.number
-  viewOf(header).setUint32(KEY_ID_AT, keyId)
+  putNumber(header, KEY_ID_AT, KEY_ID_BYTES, keyId)
   header.set(nonce, NONCE_AT)
   return header
 }
@@ -41,16 +42,14 @@ export function parseStart(bytes: Bytes): Parsed<Start> | undefined {
   const suite = suiteOf(bytes[0])
   if (!suite || bytes.length < startBytes(suite)) return undefined
   const nonce = bytes.subarray(NONCE_AT, startBytes(suite))
-  const keyId = viewOf(bytes).getUint32(KEY_ID_AT)
+  const keyId = numberAt(bytes, KEY_ID_AT, KEY_ID_BYTES)
   return { fields: { suite, keyId, nonce }, ...split(bytes, startBytes(suite)) }
 }
 
 export function writeHeader(fields: Header): Bytes {
   const expiryAt = startBytes(fields.suite)
   const header = writeStart(fields, headerBytes(fields.suite))
-  const view = viewOf(header)
-  view.setUint16(expiryAt, Math.floor(fields.expiresAt / UINT32))
-  view.setUint32(expiryAt + 2, fields.expiresAt % UINT32)
+  putNumber(header, expiryAt, EXPIRY_BYTES, fields.expiresAt)
   header.set(fields.hints, expiryAt + EXPIRY_BYTES)
   return header
 }
@@ -63,9 +62,8 @@ export function parseToken(token: string): Parsed<Header> | undefined {
   if (!start || bytes.length <= headerBytes(start.fields.suite) + TAG_BYTES) return undefined
 
   const { header, ciphertext } = split(bytes, headerBytes(start.fields.suite))
-  const view = viewOf(header)
   const expiryAt = startBytes(start.fields.suite)
-  const expiresAt = view.getUint16(expiryAt) * UINT32 + view.getUint32(expiryAt + 2)
+  const expiresAt = numberAt(header, expiryAt, EXPIRY_BYTES)
   const hints = header.subarray(expiryAt + EXPIRY_BYTES)
   return { fields: { ...start.fields, expiresAt, hints }, header, ciphertext }
 }
@@ -91,8 +89,4 @@ function split(bytes: Bytes, at: number): { header: Bytes; ciphertext: Bytes } {
 
 function suiteOf(version: number | undefined): Suite | undefined {
   return version === 1 || version === 2 ? SUITES[version] : undefined
-}
-
-function viewOf(bytes: Bytes): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

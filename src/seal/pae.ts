@@ -1,8 +1,10 @@
-import type { Bytes } from "./suites.ts"
-import { toUtf8 } from "./utf8.ts"
+import type { Bytes } from "./bytes.ts"
+import { putUtf8, utf8Length } from "./utf8.ts"
 
 const LENGTH_BYTES = 4
 const ABSENT = 0xffff_ffff
+
+type Part = Uint8Array | string | undefined
 
 /**
  * Pre-authentication encoding: joins parts so that no two different lists meet in one byte string. The number of parts,
@@ -12,26 +14,25 @@ const ABSENT = 0xffff_ffff
  * @example pae("ab", "c") // differs from pae("a", "bc"), pae("ab", "c", "") and pae("ab", "c", undefined)
  * @throws TypeError for a string with a lone surrogate: it has no UTF-8 form, and a replacement would meet another string.
  */
-export function pae(...parts: readonly (Uint8Array | string | undefined)[]): Bytes {
-  const encoded = parts.map((part) => (typeof part === "string" ? wellFormedUtf8(part) : part))
-  let length = LENGTH_BYTES
-  for (const part of encoded) length += LENGTH_BYTES + (part?.length ?? 0)
-
-  const joined = new Uint8Array(length)
+export function pae(...parts: readonly Part[]): Bytes {
+  const sizes = parts.map(bytesIn)
+  const joined = new Uint8Array(sizes.reduce((sum, size) => sum + LENGTH_BYTES + size, LENGTH_BYTES))
   const view = new DataView(joined.buffer)
-  view.setUint32(0, encoded.length)
+  view.setUint32(0, parts.length)
   let at = LENGTH_BYTES
-  for (const part of encoded) {
-    view.setUint32(at, part?.length ?? ABSENT)
+  for (const [index, part] of parts.entries()) {
+    const size = sizes[index] ?? 0
+    view.setUint32(at, part === undefined ? ABSENT : size)
     at += LENGTH_BYTES
-    if (!part) continue
-    joined.set(part, at)
-    at += part.length
+    if (typeof part === "string") putUtf8(joined, at, part)
+    else if (part) joined.set(part, at)
+    at += size
   }
   return joined
 }
 
-function wellFormedUtf8(text: string): Bytes {
-  if (!text.isWellFormed()) throw new TypeError("A string with a lone surrogate cannot be encoded; refuse it earlier.")
-  return toUtf8(text)
+function bytesIn(part: Part): number {
+  if (typeof part !== "string") return part?.length ?? 0
+  if (!part.isWellFormed()) throw new TypeError("A string with a lone surrogate cannot be encoded; refuse it earlier.")
+  return utf8Length(part)
 }

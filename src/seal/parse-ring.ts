@@ -3,6 +3,7 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
 import { z } from "zod"
 import { base64UrlToBytes } from "./base64url.ts"
+import { numberAt } from "./bytes.ts"
 import { pae } from "./pae.ts"
 import type { KeyRing, RingKey } from "./ring.ts"
 import { sipHash } from "./siphash.ts"
@@ -89,7 +90,7 @@ function ringKey({ key, suite: number, sealsFrom, sealsUntil }: Entry, successor
   const suite = SUITES[number]
   const derived = hkdf(sha256, key, undefined, pae(LABEL, String(number)), KEY_ID_BYTES + HINT_KEY_BYTES)
   return {
-    id: new DataView(derived.buffer, derived.byteOffset).getUint32(0),
+    id: numberAt(derived, 0, KEY_ID_BYTES),
     name: bytesToHex(derived.subarray(0, KEY_ID_BYTES)),
     suite,
     sealsFrom,

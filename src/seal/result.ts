@@ -6,8 +6,9 @@ import { pae } from "./pae.ts"
 import { findKey, type RingKey, requireSealingKey } from "./ring.ts"
 import type { SealerOptions } from "./sealer.ts"
 import { deriveSubkey } from "./subkeys.ts"
-import { fromUtf8, toUtf8 } from "./utf8.ts"
+import { fromUtf8 } from "./utf8.ts"
 
+const utf8 = new TextEncoder()
 const LABEL = "waxseal result v1"
 const PURPOSE = "result"
 
@@ -33,7 +34,7 @@ export interface ResultBox {
 export function createResultBox({ ring, now, random }: Omit<SealerOptions, "purpose">): ResultBox {
   return {
     async seal(binding, result) {
-      const plaintext = toUtf8(JSON.stringify(result))
+      const plaintext = new Uint8Array(utf8.encode(JSON.stringify(result)))
       if (plaintext.length > RESULT_LIMIT_BYTES) {
         throw new SealError(
           "invalid_result",
@@ -41,10 +42,11 @@ export function createResultBox({ ring, now, random }: Omit<SealerOptions, "purp
         )
       }
       const key = requireSealingKey(ring, now())
-      const nonce = new Uint8Array(random(new Uint8Array(key.suite.nonceBytes)))
+      const nonce = random(new Uint8Array(key.suite.nonceBytes))
       const header = writeStart({ suite: key.suite, keyId: key.id, nonce })
       const cipher = await subkey(key, binding)
-      return concat(header, await cipher.encrypt(nonce, associatedData(header, binding), plaintext))
+      const ciphertext = await cipher.encrypt(nonce, associatedData(header, binding), plaintext)
+      return concat(header, new Uint8Array(ciphertext))
     },
 
     async open(binding, box) {

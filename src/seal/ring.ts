@@ -1,6 +1,7 @@
+import type { Bytes } from "./bytes.ts"
 import { SealError } from "./errors.ts"
 import { LONGEST_TTL_SECONDS } from "./limits.ts"
-import type { Bytes, Cipher, Suite } from "./suites.ts"
+import type { Cipher, Suite } from "./suites.ts"
 
 const NOTHING_SEALS = "no key seals now; add one whose sealsFrom has come and whose sealsUntil has not"
 

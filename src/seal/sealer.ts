@@ -1,13 +1,13 @@
 import type { Token } from "../brands.ts"
 import { bytesToBase64Url } from "./base64url.ts"
-import { associatedData, bindingProblem, boundFields, checkBinding } from "./binding.ts"
+import { associatedData, bindingProblem, checkBinding } from "./binding.ts"
 import { checkDraft, operationOf, readBody, writeBody } from "./body.ts"
+import type { Bytes } from "./bytes.ts"
 import { hintedReason, hintsFor } from "./hints.ts"
 import { concat, parseToken, writeHeader } from "./layout.ts"
 import { CLOCK_SKEW_SECONDS, LONGEST_DEADLINE_SECONDS, LONGEST_TTL_SECONDS, LOOKUP_SECONDS } from "./limits.ts"
 import { type KeyRing, openingKey, type RingKey, requireSealingKey, sealingKey } from "./ring.ts"
-import { deriveSubkey, SubkeyCache } from "./subkeys.ts"
-import type { Bytes } from "./suites.ts"
+import { deriveSubkey, type Subkey, SubkeyCache } from "./subkeys.ts"
 import type { Contents, Opened, Purpose, Reason, Sealer } from "./types.ts"
 
 const HOUR = 3_600_000
@@ -27,7 +27,7 @@ export interface SealerOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number
   /** Fills the bytes from a cryptographically secure source and returns them. */
-  readonly random: (bytes: Bytes) => Uint8Array
+  readonly random: (bytes: Bytes) => Bytes
 }
 
 /**
@@ -44,11 +44,10 @@ export interface SealerOptions {
 export function createSealer({ purpose, ring, now, random }: SealerOptions): Sealer {
   const subkeys = new SubkeyCache(SUBKEYS_KEPT)
 
-  async function subkey(key: RingKey, tenant: string, expiresAt: number) {
+  function subkeyFor(key: RingKey, tenant: string, expiresAt: number): Subkey | Promise<Subkey> {
     const hour = String(Math.floor(expiresAt / HOUR))
     const name = `${key.name} ${hour} ${tenant}`
-    const cipher = subkeys.peek(name) ?? (await deriveSubkey(key, purpose, tenant, hour))
-    return { cipher, keep: () => subkeys.keep(name, cipher) }
+    return subkeys.peek(name) ?? deriveSubkey(key, purpose, tenant, hour).then((cipher) => ({ name, cipher }))
   }
 
   return {
@@ -56,17 +55,17 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
       checkBinding(binding)
       checkDraft(draft)
       const key = requireSealingKey(ring, now())
-      const nonce = new Uint8Array(random(new Uint8Array(key.suite.nonceBytes)))
-      const fields = boundFields(binding)
-      const hints = hintsFor(fields, key.hintMask(nonce))
+      const nonce = random(new Uint8Array(key.suite.nonceBytes))
+      const hints = hintsFor(binding, key.hintMask(nonce))
       const header = writeHeader({ suite: key.suite, keyId: key.id, nonce, expiresAt: draft.expiresAt, hints })
-      const associated = associatedData(header, purpose, fields)
+      const associated = associatedData(header, purpose, binding)
+      const body = writeBody(draft)
 
-      const { cipher, keep } = await subkey(key, binding.tenant, draft.expiresAt)
-      const ciphertext = await cipher.encrypt(nonce, associated, writeBody(draft))
-      keep()
+      const subkey = await subkeyFor(key, binding.tenant, draft.expiresAt)
+      const ciphertext = await subkey.cipher.encrypt(nonce, associated, body)
+      subkeys.keep(subkey)
       return {
-        token: bytesToBase64Url(concat(header, ciphertext)) as Token,
+        token: bytesToBase64Url(concat(header, new Uint8Array(ciphertext))) as Token,
         operation: draft.operation ?? operationOf(nonce),
       }
     },
@@ -80,17 +79,16 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
       if (!key) return refused("unknown_key")
       if (expiresAt + LOOKUP_AT_MOST <= time) return refused("expired")
       if (expiresAt > time + AHEAD_AT_MOST || bindingProblem(binding)) return refused("forged")
-      const fields = boundFields(binding)
-      const associated = associatedData(token.header, purpose, fields)
+      const associated = associatedData(token.header, purpose, binding)
 
-      const { cipher, keep } = await subkey(key, binding.tenant, expiresAt)
-      const body = await cipher.decrypt(nonce, associated, token.ciphertext)
+      const subkey = await subkeyFor(key, binding.tenant, expiresAt)
+      const body = await subkey.cipher.decrypt(nonce, associated, token.ciphertext)
       if (body) {
-        keep()
+        subkeys.keep(subkey)
         return judge(readBody(body, nonce, expiresAt), key, time)
       }
       if (expiresAt <= time) return refused("expired")
-      return refused(hintedReason(hints, hintsFor(fields, key.hintMask(nonce))))
+      return refused(hintedReason(hints, hintsFor(binding, key.hintMask(nonce))))
     },
   }
 

@@ -7,11 +7,10 @@ const FINAL_ROUNDS = 4
  * Each 64-bit word of the state is a low and a high half, because bitwise operators have 32 bits.
  */
 export function sipHash(key: Uint8Array): (message: Uint8Array) => Uint8Array {
-  const keyed = new DataView(key.buffer, key.byteOffset, key.byteLength)
-  const key0Low = keyed.getInt32(0, true)
-  const key0High = keyed.getInt32(4, true)
-  const key1Low = keyed.getInt32(8, true)
-  const key1High = keyed.getInt32(12, true)
+  const key0Low = wordAt(key, 0)
+  const key0High = wordAt(key, 4)
+  const key1Low = wordAt(key, 8)
+  const key1High = wordAt(key, 12)
 
   return (message) => {
     let aLow = key0Low ^ 0x70736575
@@ -24,10 +23,10 @@ export function sipHash(key: Uint8Array): (message: Uint8Array) => Uint8Array {
     let dHigh = key1High ^ 0x74656462
 
     const blocks = padded(message)
-    for (let at = 0; at <= blocks.byteLength; at += BLOCK_BYTES) {
-      const final = at === blocks.byteLength
-      const low = final ? 0 : blocks.getInt32(at, true)
-      const high = final ? 0 : blocks.getInt32(at + 4, true)
+    for (let at = 0; at <= blocks.length; at += BLOCK_BYTES) {
+      const final = at === blocks.length
+      const low = final ? 0 : wordAt(blocks, at)
+      const high = final ? 0 : wordAt(blocks, at + 4)
       dLow ^= low
       dHigh ^= high
       if (final) cLow ^= 0xff
@@ -67,19 +66,32 @@ export function sipHash(key: Uint8Array): (message: Uint8Array) => Uint8Array {
       aLow ^= low
       aHigh ^= high
     }
-    const hash = new DataView(new ArrayBuffer(8))
-    hash.setInt32(0, aLow ^ bLow ^ cLow ^ dLow, true)
-    hash.setInt32(4, aHigh ^ bHigh ^ cHigh ^ dHigh, true)
-    return new Uint8Array(hash.buffer)
+    const hash = new Uint8Array(8)
+    putWord(hash, 0, aLow ^ bLow ^ cLow ^ dLow)
+    putWord(hash, 4, aHigh ^ bHigh ^ cHigh ^ dHigh)
+    return hash
   }
 }
 
 /** Whole blocks; the last byte is the length of the message modulo 256. */
-function padded(message: Uint8Array): DataView {
+function padded(message: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(message.length - (message.length % BLOCK_BYTES) + BLOCK_BYTES)
   bytes.set(message)
   bytes[bytes.length - 1] = message.length
-  return new DataView(bytes.buffer)
+  return bytes
+}
+
+/** 32 bits, the lowest byte first. */
+function wordAt(bytes: Uint8Array, at: number): number {
+  return octet(bytes, at) | (octet(bytes, at + 1) << 8) | (octet(bytes, at + 2) << 16) | (octet(bytes, at + 3) << 24)
+}
+
+function octet(bytes: Uint8Array, at: number): number {
+  return bytes[at] ?? 0
+}
+
+function putWord(bytes: Uint8Array, at: number, word: number): void {
+  for (let index = 0; index < 4; index++) bytes[at + index] = word >>> (8 * index)
 }
 
 /** Whether a 32-bit addition overflowed, from its sum and one of its terms. */

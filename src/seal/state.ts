@@ -80,20 +80,30 @@ function readDouble(from: BitReader): number {
 
 /** Whichever is shorter: the Huffman code or the bare UTF-8. */
 function writeText(to: BitWriter, text: string): void {
-  const bytes = toUtf8(text)
-  const bare = huffmanBits(bytes) >= 8 * bytes.length
+  const bare = huffmanBits(text) >= 8 * text.length
   to.flag(bare)
+  if (bare) writeBareText(to, text)
+  else {
+    to.number(text.length)
+    writeHuffman(to, text)
+  }
+}
+
+function writeBareText(to: BitWriter, text: string): void {
+  const bytes = toUtf8(text)
   to.number(bytes.length)
-  if (bare) to.bytes(bytes)
-  else writeHuffman(to, bytes)
+  to.bytes(bytes)
 }
 
 function readText(from: BitReader): string {
   const bare = from.flag()
   const length = from.number()
   if (length > STATE_LIMIT_BYTES) throw new LayoutError("A text is longer than any state.")
-  const bytes = bare ? from.bytes(length) : readHuffman(from, length)
-  const text = fromUtf8(bytes)
+  return bare ? readBareText(from, length) : readHuffman(from, length)
+}
+
+function readBareText(from: BitReader, length: number): string {
+  const text = fromUtf8(from.bytes(length))
   if (text === undefined) throw new LayoutError("A text is not UTF-8.")
   return text
 }

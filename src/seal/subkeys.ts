@@ -10,28 +10,34 @@ export function deriveSubkey(key: RingKey, purpose: Purpose, tenant: string, sco
   return key.subkey(pae(LABEL, String(key.suite.number), purpose, tenant, scope))
 }
 
+/** A derived subkey and the name that it is kept under. */
+export interface Subkey {
+  readonly name: string
+  readonly cipher: Cipher
+}
+
 /**
  * A bounded set of derived subkeys in two generations: once the young one is half the capacity, it becomes the old one,
  * and what nobody used since the last time is forgotten.
  */
 export class SubkeyCache {
   readonly #half: number
-  #young = new Map<string, Cipher>()
-  #old = new Map<string, Cipher>()
+  #young = new Map<string, Subkey>()
+  #old = new Map<string, Subkey>()
 
   constructor(capacity: number) {
     this.#half = capacity / 2
   }
 
   /** Looking changes nothing, so that a forged token can neither enter nor keep anything here. */
-  peek(name: string): Cipher | undefined {
+  peek(name: string): Subkey | undefined {
     return this.#young.get(name) ?? this.#old.get(name)
   }
 
   /** Call it only once the subkey has sealed or opened something. */
-  keep(name: string, cipher: Cipher): void {
-    if (this.#young.has(name)) return
-    this.#young.set(name, cipher)
+  keep(subkey: Subkey): void {
+    if (this.#young.has(subkey.name)) return
+    this.#young.set(subkey.name, subkey)
     if (this.#young.size < this.#half) return
     this.#old = this.#young
     this.#young = new Map()

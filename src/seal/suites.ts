@@ -1,13 +1,14 @@
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js"
 import { hkdf } from "@noble/hashes/hkdf.js"
 import { sha256 } from "@noble/hashes/sha2.js"
+import type { Bytes } from "./bytes.ts"
 
 export const KEY_BYTES = 32
 export const TAG_BYTES = 16
 
 /** Encrypts and authenticates under one subkey. `decrypt` answers `undefined` for whatever it did not encrypt. */
 export interface Cipher {
-  encrypt(nonce: Bytes, associated: Bytes, plaintext: Bytes): Promise<Uint8Array>
+  encrypt(nonce: Bytes, associated: Bytes, plaintext: Bytes): Promise<ArrayBuffer | Uint8Array>
   decrypt(nonce: Bytes, associated: Bytes, ciphertext: Bytes): Promise<Uint8Array | undefined>
 }
 
@@ -19,21 +20,18 @@ export interface Suite {
   subkeysOf(key: Bytes): (info: Bytes) => Promise<Cipher>
 }
 
-/** WebCrypto takes no views of shared memory. */
-export type Bytes = Uint8Array<ArrayBuffer>
-
 /** AES-256-GCM by WebCrypto: the fastest in a Worker. No key leaves WebCrypto again. */
 const AES_GCM: Suite = {
   number: 1,
   nonceBytes: 12,
   subkeysOf(key) {
-    let root: Promise<CryptoKey> | undefined
+    let root: CryptoKey | undefined
     return async (info) => {
-      root ??= crypto.subtle.importKey("raw", key, "HKDF", false, ["deriveKey"])
+      root ??= await crypto.subtle.importKey("raw", key, "HKDF", false, ["deriveKey"])
       return aesGcm(
         await crypto.subtle.deriveKey(
           { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info },
-          await root,
+          root,
           { name: "AES-GCM", length: 256 },
           false,
           ["encrypt", "decrypt"],
@@ -45,8 +43,8 @@ const AES_GCM: Suite = {
 
 function aesGcm(subkey: CryptoKey): Cipher {
   return {
-    async encrypt(iv, additionalData, plaintext) {
-      return new Uint8Array(await crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData }, subkey, plaintext))
+    encrypt(iv, additionalData, plaintext) {
+      return crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData }, subkey, plaintext)
     },
     async decrypt(iv, additionalData, ciphertext) {
       try {

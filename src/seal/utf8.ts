@@ -1,17 +1,9 @@
-import type { Bytes } from "./suites.ts"
-
-/** Most strings of a token are ASCII and this short: for them a loop takes a fraction of the encoder's time. */
-const SHORT = 128
+import type { Bytes } from "./bytes.ts"
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** The bytes of a well-formed string. */
-export function toUtf8(text: string): Bytes {
-  return (text.length <= SHORT && toAscii(text)) || new Uint8Array(encoder.encode(text))
-}
-
-/** How many bytes `toUtf8` would give. */
+/** How many bytes a well-formed string has. */
 export function utf8Length(text: string): number {
   let length = text.length
   for (let index = 0; index < text.length; index++) {
@@ -22,31 +14,26 @@ export function utf8Length(text: string): number {
   return length
 }
 
-/** Exactly the string that these bytes encode (a byte order mark stays), or `undefined` for what is not UTF-8. */
-export function fromUtf8(bytes: Uint8Array): string | undefined {
-  return (bytes.length <= SHORT && fromAscii(bytes)) || decode(bytes)
-}
-
-function toAscii(text: string): Bytes | undefined {
-  const bytes = new Uint8Array(text.length)
+/** Writes a well-formed string. Most strings here are short and ASCII: for them a loop beats the encoder. */
+export function putUtf8(bytes: Uint8Array, at: number, text: string): void {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
-    if (unit > 0x7f) return undefined
-    bytes[index] = unit
+    if (unit > 0x7f) {
+      encoder.encodeInto(text.slice(index), bytes.subarray(at + index))
+      return
+    }
+    bytes[at + index] = unit
   }
+}
+
+export function toUtf8(text: string): Bytes {
+  const bytes = new Uint8Array(utf8Length(text))
+  putUtf8(bytes, 0, text)
   return bytes
 }
 
-function fromAscii(bytes: Uint8Array): string | undefined {
-  let text = ""
-  for (const byte of bytes) {
-    if (byte > 0x7f) return undefined
-    text += String.fromCharCode(byte)
-  }
-  return text
-}
-
-function decode(bytes: Uint8Array): string | undefined {
+/** Exactly the string that these bytes encode (a byte order mark stays), or `undefined` for what is not UTF-8. */
+export function fromUtf8(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes)
   } catch {

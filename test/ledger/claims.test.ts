@@ -119,8 +119,8 @@ test("settling takes one call, and says what stands when something does", async 
   const object = freshObject()
   const key = rowKey()
   const mine = settlement("declined", { body: RESULT })
-  expect(await object.settle(key, mine)).toEqual({ status: "settled" })
-  expect(await object.settle(key, mine)).toEqual({ status: "settled" })
+  expect(await object.settle(key, mine)).toEqual({ status: "settled", recordedAt: START })
+  expect(await object.settle(key, mine)).toEqual({ status: "settled", recordedAt: START })
 
   setClock(START + MINUTE)
   const declined = { status: "recorded", outcome: "declined", sameInput: true, recordedAt: START, body: RESULT }
@@ -128,7 +128,7 @@ test("settling takes one call, and says what stands when something does", async 
   const otherInput = { fingerprint: attempt().fingerprint }
   expect(await object.settle(key, settlement("cancelled", otherInput))).toEqual({ ...declined, sameInput: false })
   expect(await object.claim(key, attempt())).toEqual({ ...declined, sameInput: false })
-  expect(await object.settle(key, mine)).toEqual({ status: "settled" })
+  expect(await object.settle(key, mine)).toEqual({ status: "settled", recordedAt: START })
 
   const running = rowKey()
   await object.claim(running, attempt())
@@ -137,7 +137,7 @@ test("settling takes one call, and says what stands when something does", async 
   const released = rowKey()
   const claim = claimOf(await object.claim(released, attempt()))
   await object.release(released, claim)
-  expect(await object.settle(released, settlement())).toEqual({ status: "settled" })
+  expect(await object.settle(released, settlement())).toMatchObject({ status: "settled" })
   expect(await object.record(released, claim, "declined")).toEqual({ status: "superseded" })
 })
 

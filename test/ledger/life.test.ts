@@ -103,7 +103,7 @@ test("sweeping goes on until nothing is over, a bounded number of rows at a time
   await runInDurableObject(object, (_, { storage }) => {
     storage.sql.exec(
       `INSERT INTO sealed WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 25000)
-         SELECT ?, randomblob(12), 3, 0, randomblob(16), x'', x'' FROM counted`,
+         SELECT ?, randomblob(12), 3, 0, randomblob(16), x'', x'', 0 FROM counted`,
       START + MINUTE,
     )
     storage.sql.exec("INSERT INTO sealed_body SELECT deadline, id, randomblob(50) FROM sealed LIMIT 120")
@@ -198,9 +198,9 @@ test("a sweep that fails leaves the next one set", async () => {
 
 test("an object written by a later version is refused, not misread", async () => {
   await complete(rowKey())
-  await runInDurableObject(object, (_, { storage }) => storage.kv.put("sealed_version", 2))
+  await runInDurableObject(object, (_, { storage }) => storage.kv.put("sealed_version", 3))
   object = await crashed(object)
   await runInDurableObject(object, (ledger) => {
-    expect(() => ledger.lookup(rowKey(), OTHER_INPUT)).toThrow("written by version 2")
+    expect(() => ledger.lookup(rowKey(), OTHER_INPUT)).toThrow("written by version 3")
   })
 })

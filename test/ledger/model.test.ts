@@ -26,6 +26,7 @@ const settling = fc.record({ call: fc.nat(2), outcome, input, body }, { required
 
 const change = fc.oneof<fc.Arbitrary<Call>[]>(
   fc.record({ verb: fc.constant("claim"), of, by }),
+  fc.record({ verb: fc.constant("answer"), of, by: fc.record({ round: fc.integer({ min: 1, max: 3 }), input }) }),
   fc.record({ verb: fc.constant("settle"), of, by: settling }),
   fc.record({ verb: fc.constant("record"), given, outcome, body }, { requiredKeys: ["verb", "given", "outcome"] }),
   fc.record({ verb: fc.constant("release"), given }),

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers"
 import { expect, vi } from "vitest"
 import { asClaim, sameBytes } from "../../src/ledger/claim.ts"
 import {
+  type AnswerAnswer,
   type Claim,
   type ClaimAnswer,
   Ledger,
@@ -10,7 +11,14 @@ import {
   type SettleAnswer,
 } from "../../src/ledger/index.ts"
 import type { RowKey } from "../../src/ledger/sealed-rows.ts"
-import { Model, type ModelAnswer, type ModelAttempt, type ModelOperation, type ModelSettlement } from "./model.ts"
+import {
+  Model,
+  type ModelAnswer,
+  type ModelAttempt,
+  type ModelOperation,
+  type ModelRound,
+  type ModelSettlement,
+} from "./model.ts"
 import { fenceOf } from "./support.ts"
 
 /** An operation of a sequence, whose deadline counts from the sequence's beginning. */
@@ -27,6 +35,7 @@ export interface Given {
 
 export type Call =
   | { readonly verb: "claim"; readonly of: Operation; readonly by: ModelAttempt }
+  | { readonly verb: "answer"; readonly of: Operation; readonly by: ModelRound }
   | { readonly verb: "settle"; readonly of: Operation; readonly by: ModelSettlement & { readonly outcome: Outcome } }
   | { readonly verb: "record"; readonly given: Given; readonly outcome: Outcome; readonly body?: number }
   | { readonly verb: "release"; readonly given: Given }
@@ -74,6 +83,8 @@ export class Pair {
     switch (call.verb) {
       case "claim":
         return this.#claim(this.#operation(call.of), call.by)
+      case "answer":
+        return this.#answer(this.#operation(call.of), call.by)
       case "settle":
         return this.#settle(this.#operation(call.of), call.by)
       case "record":
@@ -98,6 +109,12 @@ export class Pair {
       expect(given.status === "claimed" ? this.#numbered(given) : plain(given)).toEqual(expected)
       if (given.status === "claimed") this.#hold(operation, by.rerun, given.claim)
     }
+  }
+
+  #answer(operation: ModelOperation, by: ModelRound) {
+    const answer = this.#ledger.answer(rowOf(operation), { round: by.round, fingerprint: sixteen(by.input) })
+    const expected = this.#model.answer(this.#time, operation, by)
+    return async () => expect(plain(await answer)).toEqual(expected)
   }
 
   #settle(operation: ModelOperation, by: ModelSettlement & { readonly outcome: Outcome }) {
@@ -153,10 +170,10 @@ export class Pair {
   }
 
   /** The answer as the model gives it: claims are numbered in the order in which they are first seen. */
-  #numbered({ claim, leaseEndsAt }: ClaimAnswer & { status: "claimed" }): ModelAnswer {
+  #numbered({ claim, leaseEndsAt, again }: ClaimAnswer & { status: "claimed" }): ModelAnswer {
     const known = this.#claims.findIndex((earlier) => sameBytes(earlier.claim, claim))
     const number = known < 0 ? this.#claims.length : known
-    return { status: "claimed", leaseEndsAt, fence: fenceOf(claim), claim: number }
+    return { status: "claimed", leaseEndsAt, fence: fenceOf(claim), claim: number, again }
   }
 
   #hold(operation: ModelOperation, mayRerun: boolean, claim: Claim): void {
@@ -180,6 +197,6 @@ function bodyOf(length: number | undefined): Uint8Array | undefined {
   return length === undefined ? undefined : new Uint8Array(length)
 }
 
-function plain(answer: SettleAnswer | ClaimAnswer | LookupAnswer): ModelAnswer {
+function plain(answer: AnswerAnswer | SettleAnswer | ClaimAnswer | LookupAnswer): ModelAnswer {
   return answer.status === "recorded" ? { ...answer, body: answer.body?.byteLength } : { ...answer }
 }

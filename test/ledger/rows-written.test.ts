@@ -2,34 +2,7 @@ import { runInDurableObject } from "cloudflare:test"
 import { expect, test } from "vitest"
 import { SealedOperations } from "../../src/ledger/sealed.ts"
 import { SealedRows } from "../../src/ledger/sealed-rows.ts"
-import { attempt, claimOf, freshObject, OTHER_INPUT, rowKey, settlement } from "./support.ts"
-
-/** Storage as it is, with every cursor kept: what the platform bills is their sum. */
-function counted(storage: DurableObjectStorage) {
-  const cursors: { rowsWritten: number }[] = []
-  const sql = new Proxy(storage.sql, {
-    get: (target, name) =>
-      name === "exec"
-        ? (query: string, ...bindings: unknown[]) => {
-            const cursor = target.exec(query, ...bindings)
-            cursors.push(cursor)
-            return cursor
-          }
-        : Reflect.get(target, name, target),
-  })
-  const counting = new Proxy(storage, {
-    get: (target, name) => {
-      const member = name === "sql" ? sql : Reflect.get(target, name, target)
-      return typeof member === "function" ? member.bind(target) : member
-    },
-  })
-  const written = (work: () => void) => {
-    cursors.length = 0
-    work()
-    return cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, 0)
-  }
-  return { storage: counting, written }
-}
+import { attempt, claimOf, counted, freshObject, OTHER_INPUT, rowKey, settlement } from "./support.ts"
 
 test("rows written: one to spend an operation, one more to record its outcome, one for its result", async () => {
   await runInDurableObject(freshObject(), (_, { storage }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { z } from "zod"
-import { changed, denied, done, form, operation, type Recheck } from "../../src/operation/index.ts"
+import { changed, denied, done, failed, form, operation, type Recheck } from "../../src/operation/index.ts"
 import { stage } from "./stage.ts"
 
 const Approval = z.object({ approved: z.boolean() })
@@ -154,5 +154,54 @@ describe("rules", () => {
       status: "cancelled",
       text: "Nobody wants it any more.",
     })
+  })
+})
+
+describe("an attempt after one that vanished", () => {
+  const RERUN = { ...RULES, onLeaseEnd: "rerun", leaseSeconds: 1 } as const
+  const leaseEnd = () => new Promise((resolve) => setTimeout(resolve, 1_050))
+
+  it("does not take what the first one did for an objection", async () => {
+    const { ask, report } = stage()
+    const made = new Set<string>()
+    const buy = operation(RERUN, async (op) => {
+      await op.ask("approval", form(Approval, "Buy?"))
+      return op.commit({
+        recheck: [() => (made.size === 0 ? undefined : denied("No budget."))],
+        effect: async ({ idempotencyKey }) => {
+          const isFirst = made.size === 0
+          made.add(idempotencyKey)
+          if (isFirst) throw new Error("lost on the way back")
+          return done({}, "Bought.")
+        },
+      })
+    })
+    const { state } = await ask(buy)
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "in_progress", retryable: true })
+    await leaseEnd()
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "completed" })
+    expect(made.size).toBe(1)
+  })
+
+  it("cannot say that nothing happened, and gives the operation to nobody else", async () => {
+    const { ask, report } = stage()
+    let run = 0
+    const buy = operation(RERUN, async (op) => {
+      await op.ask("approval", form(Approval, "Buy?"))
+      return op.commit({
+        effect: async () => {
+          run += 1
+          if (run === 1) throw new Error("lost on the way back")
+          return run === 2 ? failed("Not now.") : done({}, "Bought.")
+        },
+      })
+    })
+    const { state } = await ask(buy)
+    await report(buy, { state, responses: yes })
+    await leaseEnd()
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "in_progress", retryable: true })
+    const no = { approval: { action: "decline" } }
+    expect(await report(buy, { state, responses: no })).toMatchObject({ status: "already_used", recorded: "running" })
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "completed" })
   })
 })

@@ -15,7 +15,7 @@ describe("base64url", () => {
     const roundTrip = fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       expect(base64UrlToBytes(bytesToBase64Url(bytes))).toEqual(bytes)
     })
-    fc.assert(roundTrip, { numRuns: 1_000 })
+    fc.assert(roundTrip, { numRuns: 1_000, endOnFailure: true })
   })
 
   it("decodes one spelling of any bytes and no other text", () => {
@@ -23,7 +23,7 @@ describe("base64url", () => {
       const bytes = base64UrlToBytes(text)
       if (bytes) expect(bytesToBase64Url(bytes)).toBe(text)
     })
-    fc.assert(single, { numRuns: 5_000 })
+    fc.assert(single, { numRuns: 5_000, endOnFailure: true })
   })
 
   it.each([

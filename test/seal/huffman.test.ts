@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { BitReader, writeBits } from "../../src/seal/bits.ts"
+import { BitReader, LayoutError, writeBits } from "../../src/seal/bits.ts"
 import { huffmanBits, readHuffman, writeHuffman } from "../../src/seal/huffman.ts"
 import { hexOf } from "./independent.ts"
-
-const ascii = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0))
 
 describe("the Huffman code of RFC 7541", () => {
   it.each([
@@ -17,16 +15,25 @@ describe("the Huffman code of RFC 7541", () => {
       "94e7821dd7f2e6c7b335dfdfcd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007",
     ],
   ])("writes %s as its appendix C does", (text, expected) => {
-    const written = writeBits((to) => writeHuffman(to, ascii(text)))
+    const written = writeBits((to) => writeHuffman(to, text))
     expect(hexOf(written)).toBe(expected)
-    expect(written.length).toBe(Math.ceil(huffmanBits(ascii(text)) / 8))
-    expect(readHuffman(new BitReader(written), text.length)).toEqual(ascii(text))
+    expect(written.length).toBe(Math.ceil(huffmanBits(text) / 8))
+    expect(readHuffman(new BitReader(written), text.length)).toBe(text)
   })
 
-  it("gives back every byte", () => {
-    const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte)
-    const from = new BitReader(writeBits((to) => writeHuffman(to, everyByte)))
-    expect(readHuffman(from, 256)).toEqual(everyByte)
+  it("gives back every character that has a code", () => {
+    const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index))
+    const text = ["\0", ...printable].join("")
+    const from = new BitReader(writeBits((to) => writeHuffman(to, text)))
+    expect(readHuffman(from, text.length)).toBe(text)
     expect(() => from.finish()).not.toThrow()
+  })
+
+  it.each(["\x01", "\n", "\x7f", "\x80", "é", "\u0161", "\u{1f58b}"])("has no code for %j", (character) => {
+    expect(huffmanBits(`a${character}`)).toBe(Infinity)
+  })
+
+  it("knows no other codes than these", () => {
+    expect(() => readHuffman(new BitReader(new Uint8Array(4).fill(0xff)), 1)).toThrow(LayoutError)
   })
 })

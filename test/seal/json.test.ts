@@ -1,6 +1,8 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import type { Json } from "../../src/brands.ts"
 import { bytesToBase64Url, canonicalJson, digestArguments } from "../../src/seal/index.ts"
+import { stateProblem } from "../../src/seal/json.ts"
 
 /** Without integers beyond 2^53, which are refused. */
 const jsonValue = fc
@@ -9,6 +11,10 @@ const jsonValue = fc
 const isUnsafe = (value: unknown) => Number.isInteger(value) && !Number.isSafeInteger(value)
 
 const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels))
+
+function neverCalled(): never {
+  throw new Error("This value should not have been looked at.")
+}
 
 async function digestOf(text: string): Promise<string> {
   const digested = await digestArguments(JSON.parse(text))
@@ -48,7 +54,7 @@ describe("canonicalJson", () => {
       expect(canonicalJson(JSON.parse(text))).toEqual(canonical)
       expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)))
     })
-    fc.assert(stable, { numRuns: 1_000 })
+    fc.assert(stable, { numRuns: 1_000, endOnFailure: true })
   })
 
   it.each([
@@ -68,6 +74,11 @@ describe("canonicalJson", () => {
     ["a lone surrogate", { a: "\ud800" }, "a string has a lone surrogate"],
     ["a lone surrogate in a name", { "\udc00": 1 }, "a string has a lone surrogate"],
     ["65 levels", nested(65), "it is nested deeper than 64 levels"],
+    [
+      "an object of too many members",
+      Object.fromEntries(new Array(10_001).entries()),
+      "an object has more than 10000 members",
+    ],
     ["too many values", new Array(100_000).fill(0), "it has more than 100000 values"],
     [
       "too long strings",
@@ -81,10 +92,20 @@ describe("canonicalJson", () => {
   it.each([
     ["64 levels", nested(64)],
     ["the last exact integers", [2 ** 53 - 1, -(2 ** 53) + 1]],
+    ["many members", Object.fromEntries(new Array(10_000).fill(0).entries())],
     ["many values", new Array(99_999).fill(0)],
     ["an object of no prototype", Object.assign(Object.create(null), { a: 1 })],
   ])("takes %s", (_, value) => {
     expect(canonicalJson(value)).toMatchObject({ ok: true })
+  })
+
+  it("refuses too many values before it looks at them", () => {
+    const untouchable = Object.defineProperty({}, "a", { enumerable: true, get: neverCalled })
+    const wide: Json = new Array(1_000_000).fill(untouchable)
+    const large: Json = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`${index}`, untouchable]))
+    expect(canonicalJson([[wide]])).toEqual({ ok: false, problem: "it has more than 100000 values" })
+    expect(stateProblem(wide)).toBe("it has more than 4096 values")
+    expect(stateProblem(large)).toBe("it has more than 4096 values")
   })
 
   it("does not walk a cycle for ever", () => {

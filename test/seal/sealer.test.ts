@@ -57,6 +57,13 @@ describe.each([1, 2] as const)("suite %i", (suite) => {
     })
   })
 
+  it("seals what was given, though the caller changes it at once", async () => {
+    const state = { amount: 1 }
+    const sealing = sealerOf({ ring }).seal(BINDING, draftOf({ state }))
+    state.amount = 1_000_000
+    expect(await open((await sealing).token)).toMatchObject({ ok: true, contents: { state: { amount: 1 } } })
+  })
+
   it("begins an operation whose id is new, and which the token tells", async () => {
     const [one, other] = [await sealer.seal(BINDING, draftOf()), await sealer.seal(BINDING, draftOf())]
     expect(one.operation).toMatch(/^[\w-]{16}$/)
@@ -107,6 +114,12 @@ describe.each([1, 2] as const)("suite %i", (suite) => {
       ]) {
         expect(await open(alias)).toEqual({ ok: false, reason: "malformed" })
       }
+    })
+
+    it("a good token with so much behind it that nobody should decode it: malformed", async () => {
+      const token = await seal({ state: "abc" })
+      expect(await open(token + "A".repeat(400))).toEqual({ ok: false, reason: "forged" })
+      expect(await open(token + "A".repeat(12_400))).toEqual({ ok: false, reason: "malformed" })
     })
 
     it("a version of no suite: malformed; of the other suite: unknown_key", async () => {

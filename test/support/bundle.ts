@@ -31,7 +31,8 @@ export interface Recipe {
   readonly sources: readonly string[]
 }
 
-const PRODUCTION: Recipe = { config: "wrangler.toml", sources: ["src"] }
+/** What is deployed. */
+export const PRODUCTION: Recipe = { config: "wrangler.toml", sources: ["src"] }
 
 /**
  * Bundles a Worker with `wrangler deploy --dry-run --minify`: the very bytes that production runs. A bundle is kept in

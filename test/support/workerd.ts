@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { mkdir, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
 import { Readable } from "node:stream"
 import { setTimeout } from "node:timers/promises"
 import { z } from "zod"
@@ -22,11 +23,15 @@ export interface WorkerOptions {
   readonly storage: string
   /** Default: a free one. */
   readonly port?: number
+  /** Default 1. So many services run the bundle, each with isolates of its own, and share the objects of the first. */
+  readonly replicas?: number
 }
 
 export interface Running {
   /** `http://127.0.0.1:<port>`, without a trailing slash. */
   readonly url: string
+  /** One a replica; the first is `url`. */
+  readonly urls: readonly string[]
   readonly port: number
   readonly pid: number
   /** All that the runtime and the Worker's console have written so far. */
@@ -49,13 +54,14 @@ export interface Running {
  * @throws with the runtime's own words when the Worker does not start
  */
 export async function startWorker(options: WorkerOptions): Promise<Running> {
-  const { bundle = await buildBundle(), bindings, storage, port = 0 } = options
+  const { bundle = await buildBundle(), bindings, storage, port = 0, replicas = 1 } = options
   await mkdir(storage, { recursive: true })
-  const config = await writeConfig(bundle, Object.keys(bindings))
-  const address = `http=127.0.0.1:${port}`
+  const names = ["worker", ...Array.from({ length: replicas - 1 }, (_, index) => `replica-${index + 2}`)]
+  const config = await writeConfig(configOf(bundle, Object.keys(bindings), names), bundle.folder)
+  const addresses = names.map((name, index) => `--socket-addr=${name}=127.0.0.1:${index === 0 ? port : 0}`)
   const child = spawn(
     WORKERD,
-    ["serve", "--control-fd=3", `--directory-path=storage=${storage}`, `--socket-addr=${address}`, config],
+    ["serve", "--control-fd=3", `--directory-path=storage=${storage}`, ...addresses, config],
     { env: bindings, stdio: ["ignore", "pipe", "pipe", "pipe"] },
   )
   await once(child, "spawn")
@@ -63,8 +69,12 @@ export async function startWorker(options: WorkerOptions): Promise<Running> {
   const logs = collect(child.stdout, child.stderr)
   const pid = z.number().parse(child.pid)
   endWithThisProcess(child, pid)
-  const listening = await Promise.race([portOf(child), ended.then(() => undefined)])
-  if (listening === undefined) throw new Error(`workerd ended before it took requests:\n${logs()}`)
+  const ports = await Promise.race([portsOf(child, names), ended.then(() => [])])
+  const [listening] = ports
+  if (listening === undefined) {
+    await ended
+    throw new Error(`workerd ended before it took requests:\n${logs()}`)
+  }
   const kill = async () => {
     child.kill("SIGKILL")
     await ended
@@ -74,15 +84,23 @@ export async function startWorker(options: WorkerOptions): Promise<Running> {
     const patience = setTimeout(STOP_MILLISECONDS, undefined, { ref: false })
     if ((await Promise.race([ended, patience])) === undefined) await kill()
   }
-  return { url: `http://127.0.0.1:${listening}`, port: listening, pid, logs, stop, kill }
+  const urls = ports.map((one) => `http://127.0.0.1:${one}`)
+  return { url: `http://127.0.0.1:${listening}`, urls, port: listening, pid, logs, stop, kill }
 }
 
-/** workerd reports on its control descriptor which port a socket got, once it listens there. */
-async function portOf(child: ChildProcess): Promise<number> {
+const Listening = z.object({ socket: z.string(), port: z.number() })
+
+/** workerd reports on its control descriptor, a line a socket, which port it got, once it listens there. */
+async function portsOf(child: ChildProcess, sockets: readonly string[]): Promise<number[]> {
   const control = child.stdio[3]
   if (!(control instanceof Readable)) throw new Error("workerd was spawned without a control descriptor.")
-  const [line] = await once(control, "data")
-  return z.object({ port: z.number() }).parse(JSON.parse(String(line))).port
+  const ports = new Map<string, number>()
+  for await (const line of createInterface(control)) {
+    const { socket, port } = Listening.parse(JSON.parse(line))
+    ports.set(socket, port)
+    if (sockets.every((name) => ports.has(name))) break
+  }
+  return sockets.flatMap((name) => ports.get(name) ?? [])
 }
 
 /**
@@ -108,9 +126,8 @@ function collect(...streams: readonly (Readable | null)[]): () => string {
 }
 
 /** Beside the bundle, under its own hash. Values of settings stay out of it: the Worker gets them from its environment. */
-async function writeConfig(bundle: Bundle, settings: readonly string[]): Promise<string> {
-  const text = configOf(bundle, settings)
-  const file = join(bundle.folder, `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.capnp`)
+async function writeConfig(text: string, folder: string): Promise<string> {
+  const file = join(folder, `${createHash("sha256").update(text).digest("hex").slice(0, 16)}.capnp`)
   const aside = `${file}.${process.pid}`
   await writeFile(aside, text)
   await rename(aside, file)
@@ -118,35 +135,47 @@ async function writeConfig(bundle: Bundle, settings: readonly string[]): Promise
 }
 
 /** In the schema of workerd.capnp; JSON strings of names, dates and flags are Cap'n Proto strings too. */
-function configOf(bundle: Bundle, settings: readonly string[]): string {
-  const quote = (name: string) => JSON.stringify(name)
-  const objects = Object.entries(bundle.objects)
-  const bindings = [
-    ...settings.map((name) => `(name = ${quote(name)}, fromEnvironment = ${quote(name)})`),
-    ...objects.map(([name, className]) => `(name = ${quote(name)}, durableObjectNamespace = ${quote(className)})`),
-  ]
-  const namespaces = objects.map(
-    ([, className]) => `(className = ${quote(className)}, uniqueKey = ${quote(className)}, enableSql = true)`,
+function configOf(bundle: Bundle, settings: readonly string[], names: readonly string[]): string {
+  const namespaces = Object.values(bundle.objects).map(
+    (className) => `(className = ${quote(className)}, uniqueKey = ${quote(className)}, enableSql = true)`,
   )
+  const objects = `durableObjectNamespaces = [${namespaces.join(", ")}],
+      durableObjectStorage = (localDisk = "storage"),`
+  const services = names.map((name, index) => service(name, bundle, settings, index === 0 ? objects : ""))
+  const sockets = names.map((name) => `(name = ${quote(name)}, service = ${quote(name)})`)
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
   services = [
-    (name = "worker", worker = (
+    ${services.join(",\n    ")},
+    (name = "storage", disk = (writable = true)),
+    # Servers on this machine, such as an issuer's, may be fetched.
+    (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
+  ],
+  sockets = [${sockets.join(", ")}],
+);
+`
+}
+
+function service(name: string, bundle: Bundle, settings: readonly string[], objects: string): string {
+  const bindings = [
+    ...settings.map((setting) => `(name = ${quote(setting)}, fromEnvironment = ${quote(setting)})`),
+    ...Object.entries(bundle.objects).map(
+      ([binding, className]) =>
+        `(name = ${quote(binding)}, durableObjectNamespace = (className = ${quote(className)}, serviceName = "worker"))`,
+    ),
+  ]
+  return `(name = ${quote(name)}, worker = (
       modules = [(name = "worker.js", esModule = embed ${quote(bundle.script)})],
       compatibilityDate = ${quote(bundle.compatibilityDate)},
       compatibilityFlags = [${bundle.compatibilityFlags.map(quote).join(", ")}],
       bindings = [
         ${bindings.join(",\n        ")}
       ],
-      durableObjectNamespaces = [${namespaces.join(", ")}],
-      durableObjectStorage = (localDisk = "storage"),
-    )),
-    (name = "storage", disk = (writable = true)),
-    # Servers on this machine, such as an issuer's, may be fetched.
-    (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
-  ],
-  sockets = [(name = "http", service = "worker")],
-);
-`
+      ${objects}
+    ))`
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text)
 }
