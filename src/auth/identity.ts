@@ -8,7 +8,12 @@ export interface Identity {
   readonly scopes: ReadonlySet<string>
 }
 
-const Name = z.string().min(1).max(512)
+/** A lone surrogate has no bytes of its own: two such names could be told apart here and nowhere else. */
+const Name = z
+  .string()
+  .min(1)
+  .max(512)
+  .refine((name) => name.isWellFormed())
 
 /** The claims of a verified token that say who calls; all others are somebody else's business. */
 const Claims = z.object({

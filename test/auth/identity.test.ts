@@ -33,10 +33,16 @@ describe("an identity", () => {
     expect(of({ client_id: "a", azp: "b" })).toBe(of({ client_id: "a" }))
   })
 
-  it.each([{ sub: "" }, { sub: "x".repeat(513) }, { iss: 7 }, { client_id: 7 }, { scope: ["mcp"] }, { tenant: 7 }])(
-    "is not made from %j",
-    (claims) => {
-      expect(identityFromClaims({ ...CLAIMS, ...claims }, "tenant")).toBeUndefined()
-    },
-  )
+  it.each([
+    { sub: "" },
+    { sub: "\ud800" },
+    { tenant: "a\udfff" },
+    { sub: "x".repeat(513) },
+    { iss: 7 },
+    { client_id: 7 },
+    { scope: ["mcp"] },
+    { tenant: 7 },
+  ])("is not made from %j", (claims) => {
+    expect(identityFromClaims({ ...CLAIMS, ...claims }, "tenant")).toBeUndefined()
+  })
 })

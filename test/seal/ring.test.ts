@@ -146,6 +146,12 @@ describe("the life of a key", () => {
     await expect(sealerOf({ ring }).seal(BINDING, draftOf())).rejects.toMatchObject({ code: "no_sealing_key" })
   })
 
+  it("gives way to a newer one, though its own end is later", () => {
+    const ring = ringOf({ ...a, sealsUntil: iso(NOW + DAY) }, { ...b, sealsFrom: iso(NOW) })
+    expect(listKeys(ring, NOW - 1).map(({ state }) => state)).toEqual(["sealing", "upcoming"])
+    expect(listKeys(ring, NOW).map(({ state }) => state)).toEqual(["opening", "sealing"])
+  })
+
   it("lets an older key seal on where only the newer one ended", () => {
     const ring = ringOf(
       { ...a, sealsUntil: iso(NOW + DAY) },
