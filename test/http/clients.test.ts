@@ -66,7 +66,7 @@ it("a client of revision 2025-11-25 reads and lists, and is told why it cannot b
   const { client, asked } = await connect("legacy", { action: "accept", content: { region: "eu-west-1" } })
   expect(client.getProtocolEra()).toBe("legacy")
   const { tools } = await client.listTools()
-  expect(tools.map(({ name }) => name)).toEqual(["provision_database", "list_created"])
+  expect(tools.map(({ name }) => name)).toEqual(["provision_database", "create_project", "list_created"])
   const result = await client.callTool({ name: "provision_database", arguments: { name: "legacy" } })
   expect(result).toMatchObject({ isError: true })
   expect(JSON.stringify(result.content)).toContain("2026-07-28")
