@@ -36,6 +36,7 @@ export default {
   async fetch(request, env, context): Promise<Response> {
     const result = settingsOf(env)
     if (!result.ok) return misconfigured(`${result.setting}: ${result.problem}`)
+    if (!URL.canParse(request.url)) return problem("bad_request", "The Host header is no host; send the one you call.")
     try {
       const response = await router.fetch(request, result.settings, env, context)
       return response ?? problem("not_found", "There is nothing at this path; / names the endpoints.")

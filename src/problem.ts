@@ -1,8 +1,9 @@
 /** Stable codes of errors outside MCP's own. */
-export type ProblemCode = "misconfigured" | "origin_not_allowed" | "not_found" | "internal"
+export type ProblemCode = "misconfigured" | "bad_request" | "origin_not_allowed" | "not_found" | "internal"
 
 const STATUS: Record<ProblemCode, readonly [status: number, title: string]> = {
   misconfigured: [503, "The service is not configured"],
+  bad_request: [400, "Bad request"],
   origin_not_allowed: [403, "Origin not allowed"],
   not_found: [404, "Not found"],
   internal: [500, "Internal error"],

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { makeIdentity } from "../support/identity.ts"
+import { call, resultOf } from "../support/mcp.ts"
 import { type Running, startWorker } from "../support/workerd.ts"
 
 let storage: string
@@ -71,7 +72,33 @@ it("a client of revision 2025-11-25 reads and lists, and is told why it cannot b
   expect(result).toMatchObject({ isError: true })
   expect(JSON.stringify(result.content)).toContain("2026-07-28")
   expect(asked).toEqual([])
+  await expect(client.getPrompt({ name: "incident_report", arguments: {} })).rejects.toThrow("2026-07-28")
   const { contents } = await client.readResource({ uri: "waxseal://created" })
   expect(JSON.stringify(contents)).not.toContain("legacy")
   await client.close()
+})
+
+it("a request of revision 2025-11-25 that brings state is refused: no state belongs to it", async () => {
+  const url = `${worker.url}/mcp`
+  const provision = { token, method: "tools/call", name: "provision_database", arguments: { name: "smuggled" } }
+  const { requestState } = resultOf(await call(url, provision))
+  const params = {
+    name: provision.name,
+    arguments: provision.arguments,
+    requestState,
+    inputResponses: { region: { action: "accept", content: { region: "eu-west-1" } } },
+  }
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2025-11-25",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+  })
+  expect(await response.text()).not.toContain('"status":"completed"')
+  const list = await call(url, { token, method: "tools/call", name: "list_created", arguments: {} })
+  expect(JSON.stringify(list.body)).not.toContain("smuggled")
 })

@@ -184,6 +184,34 @@ describe("methods and names", () => {
   })
 })
 
+describe("what may be kept", () => {
+  it.each(["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"])(
+    "%s, by everyone, for five minutes",
+    async (method) => {
+      const { body } = await call(`${worker.url}/mcp`, { token, method })
+      expect(body).toMatchObject({ result: { ttlMs: 300_000, cacheScope: "public" } })
+    },
+  )
+
+  it("a read, by nobody", async () => {
+    const { body } = await call(`${worker.url}/mcp`, { token, method: "resources/read", name: "waxseal://created" })
+    expect(body).toMatchObject({ result: { ttlMs: 0, cacheScope: "private" } })
+  })
+
+  it("a question, by nobody: it says nothing of keeping", async () => {
+    const asked = resultOf(await send({ name: "provision_database", arguments: { name: "kept" } }))
+    expect(asked).not.toHaveProperty("ttlMs")
+  })
+})
+
+describe("hosts", () => {
+  it.each(["bad host", "a:b:c", "[", "user@"])("that are none (%s): an error that says so, never 500", async (host) => {
+    const answer = await raw(["GET /healthz HTTP/1.1", `Host: ${host}`, "", ""])
+    expect(answer).toMatch(/^HTTP\/1.1 (4\d\d|503) /)
+    await expectNormal()
+  })
+})
+
 describe("browsers", () => {
   const WANTED = "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name"
 

@@ -115,6 +115,7 @@ describe("a bad token", () => {
     ["no expiry", () => sign(goodClaims({ exp: undefined }))],
     ["an expiry that is a string", () => sign(goodClaims({ exp: "9999999999" }))],
     ["an expiry in the past", () => sign(goodClaims({ exp: Math.floor(Date.now() / 1_000) - hour }))],
+    ["an expiry a moment ago", () => sign(goodClaims({ exp: Math.floor(Date.now() / 1_000) - 20 }))],
     ["a beginning in the future", () => sign(goodClaims({ nbf: Math.floor(Date.now() / 1_000) + hour }))],
     ["no subject", () => sign(goodClaims({ sub: undefined }))],
     ["a subject that is a number", () => sign(goodClaims({ sub: 7 }))],

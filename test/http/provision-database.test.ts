@@ -312,7 +312,10 @@ describe("state that is not this caller's, for this request, now", () => {
   it("shows one tenant nothing of another's", async () => {
     const name = freshName()
     await answer(name, await ask(name), accept("eu-west-1"))
-    expect(await created({ token: await token({ principal: "alice", tenant: "globex" }) })).toEqual([])
+    const elsewhere = { token: await token({ principal: "alice", tenant: "globex" }) }
+    expect(await created(elsewhere)).toEqual([])
+    const read = { method: "resources/read", name: "waxseal://created" }
+    expect(JSON.stringify(resultOf(await send({ ...read, ...elsewhere })).contents)).not.toContain(name)
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { z } from "zod"
+import type { Principal, TenantId } from "../../src/brands.ts"
 import type { LedgerClient } from "../../src/ledger/index.ts"
 import {
   done,
@@ -118,9 +119,12 @@ describe("an operation", () => {
       responses: { name: { action: "accept", content: { name: "Ada" } } },
     })
     expect(second.requests).toMatchObject({ approval: { params: { message: "Call it Ada?" } } })
-    const renamed = { ...yes, name: { action: "accept", content: { name: "Eve" } } }
-    expect(await report(christen, { state: second.state, responses: renamed })).toMatchObject({ status: "completed" })
+    expect(await report(christen, { state: second.state, responses: yes })).toMatchObject({ status: "completed" })
     expect(names).toEqual(["Ada"])
+    const renamed = { ...yes, name: { action: "accept", content: { name: "Eve" } } }
+    expect(await report(christen, { state: second.state, responses: renamed })).toMatchObject({
+      status: "already_used",
+    })
     // The first question's other branch meets the same record.
     const branch = await ask(christen, {
       state: first.state,
@@ -359,5 +363,65 @@ describe("the ledger", () => {
     const { state } = await ask(definition)
     expect(await report(definition, { state, responses: yes })).toMatchObject({ status: "failed", retryable: true })
     expect(counted.ran).toBe(0)
+  })
+})
+
+describe("state", () => {
+  it("is bound to audience, method, target, tenant and principal of its request", async () => {
+    const { ask, run } = stage()
+    const { definition, counted } = launch()
+    const { state } = await ask(definition)
+    const caller = { tenant: "claim:globex" as TenantId, principal: "mallory" as Principal, scopes: new Set<string>() }
+    for (const other of [
+      { audience: "https://other.test/mcp" },
+      { method: "prompts/get" as const },
+      { target: "land" },
+      { arguments: { name: "other" } },
+      { arguments: undefined },
+      { caller },
+    ]) {
+      expect(await run(definition, { state, responses: yes, ...other })).toMatchObject({ kind: "refused" })
+    }
+    expect(counted.ran).toBe(0)
+  })
+
+  it("is not good after the operation's own time, however long a round may live", async () => {
+    let now = Date.now()
+    const { ask, run } = stage({}, () => now)
+    const { definition } = launch({ timeoutSeconds: 2 })
+    const { state } = await ask(definition)
+    now += 2_001
+    expect(await run(definition, { state, responses: yes })).toEqual({ kind: "refused", reason: "expired" })
+  })
+})
+
+describe("a client that went away", () => {
+  it("before the claim gets nothing done", async () => {
+    const { ask, run, report } = stage()
+    const { definition, counted } = launch()
+    const { state } = await ask(definition)
+    const leg = run(definition, { state, responses: yes, signal: AbortSignal.abort() })
+    const patience = new Promise((resolve) => setTimeout(resolve, 300, "nothing"))
+    expect(await Promise.race([leg, patience])).toBe("nothing")
+    expect(counted.ran).toBe(0)
+    expect(await report(definition, { state, responses: yes })).toMatchObject({ status: "completed" })
+  })
+})
+
+describe("an attempt that outlived its lease", () => {
+  it("reports what the one after it recorded", async () => {
+    const { ask, report } = stage()
+    let run = 0
+    const { definition } = launch({ leaseSeconds: 1, onLeaseEnd: "rerun" }, async () => {
+      run += 1
+      if (run > 1) return done({ run: 2 }, "The second.")
+      await new Promise((resolve) => setTimeout(resolve, 1_600))
+      return done({ run: 1 }, "The first.")
+    })
+    const { state } = await ask(definition)
+    const first = report(definition, { state, responses: yes })
+    await new Promise((resolve) => setTimeout(resolve, 1_150))
+    expect(await report(definition, { state, responses: yes })).toMatchObject({ data: { run: 2 } })
+    expect(await first).toMatchObject({ status: "completed", data: { run: 2 } })
   })
 })
