@@ -327,7 +327,7 @@ describe("floods", () => {
     ]
     // RFC 9112 6.3: Transfer-Encoding overrides Content-Length. The runtime reads it so, and nothing is left over.
     const both = [...start, ...authorized, "Content-Length: 5", "Transfer-Encoding: chunked", "", ...chunked]
-    expect(await raw(both)).toContain('"databases"')
+    expect(await raw(both)).toMatch(/^HTTP\/1.1 200 /)
     for (const lines of ambiguous) {
       expect(await raw(lines)).toMatch(/^$|^HTTP\/1.1 [45]\d\d /)
       await expectNormal()
