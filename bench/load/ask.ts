@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { encode } from "../../test/support/mcp.ts"
-import type { Target } from "./scenarios.ts"
+import type { Target } from "./target.ts"
 
 const Asked = z.object({
   result: z.object({

@@ -2,7 +2,8 @@
 import { Agent, request } from "node:http"
 import { text } from "node:stream/consumers"
 import { Job, type Outcome } from "./job.ts"
-import { type Reply, scenarios } from "./scenarios.ts"
+import { scenarios } from "./scenarios.ts"
+import type { Reply } from "./target.ts"
 
 process.on("disconnect", () => process.exit())
 process.on("message", async (message) => {

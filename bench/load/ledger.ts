@@ -1,4 +1,4 @@
-import type { Operation } from "./scenarios.ts"
+import type { Operation } from "./target.ts"
 
 /** One call on the ledger's fixture, whose path says what is done; it must answer with the one word. */
 export function ledgerCall(word: string, path: () => string): Operation {
