@@ -1,9 +1,8 @@
 import { z } from "zod"
-import type { Json } from "../brands.ts"
+import type { Json, OperationId } from "../brands.ts"
 import { type Asked, askedAlso, sameAsked } from "./asked.ts"
 import type { Caller, Leg, LegEnd } from "./leg.ts"
 import { type AnswerOf, type Question, sealable } from "./question.ts"
-import { report } from "./report.ts"
 import type { Rules } from "./rules.ts"
 
 type Questions = Readonly<Record<string, Question<unknown>>>
@@ -43,6 +42,8 @@ export abstract class Dialogue {
 
   /** What a person's no makes of it all. */
   protected abstract refuse(by: "declined" | "cancelled"): Promise<LegEnd>
+  /** What becomes of a dialogue that has put its last question. */
+  protected abstract exceed(operation: OperationId): Promise<LegEnd>
   /** What becomes of state that was sealed for another step than the one that the handler has come to. */
   protected abstract change(): Promise<LegEnd>
 
@@ -95,9 +96,7 @@ export abstract class Dialogue {
     const { name, rounds, timeoutSeconds, roundSeconds } = this.#rules
     const before = verified?.contents
     const round = (before?.round ?? 0) + 1
-    if (before && round > rounds) {
-      return this.over({ kind: "report", report: report("rounds_exceeded", before.operation) })
-    }
+    if (before && round > rounds) return this.over(await this.exceed(before.operation))
     const issuedAt = parts.now()
     const deadline = before?.deadline ?? issuedAt + timeoutSeconds * 1000
     const { token, operation } = await parts.sealer.seal(binding, {

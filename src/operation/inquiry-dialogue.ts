@@ -18,7 +18,11 @@ export class InquiryDialogue extends Dialogue {
     return this.#report("policy_changed")
   }
 
-  async #report(status: "declined" | "cancelled" | "policy_changed"): Promise<LegEnd> {
+  protected override exceed(): Promise<LegEnd> {
+    return this.#report("rounds_exceeded")
+  }
+
+  async #report(status: "declined" | "cancelled" | "policy_changed" | "rounds_exceeded"): Promise<LegEnd> {
     return { kind: "report", report: report(status, this.leg.verified?.contents.operation) }
   }
 }

@@ -42,6 +42,10 @@ export class OperationDialogue extends Dialogue {
     return this.#spending().settle("policy_changed")
   }
 
+  protected override exceed(): Promise<LegEnd> {
+    return this.#spending().exceed()
+  }
+
   /**
    * A decision without verified state sends state and no question: the client comes back at once, so that the effect runs
    * on a leg that can be repeated after a lost response. A client that went away gets nothing done; one that goes away

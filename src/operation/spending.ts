@@ -49,17 +49,25 @@ export class Spending {
     return answer.status === "settled" ? ended(mine) : this.#standing(answer)
   }
 
+  /** Ends a dialogue that has put its last question; what another of its states came to is said first. */
+  async exceed(): Promise<LegEnd> {
+    const standing = await this.#parts.ledger.lookup(this.#key, this.#fingerprint)
+    return standing.status === "absent" ? ended(report("rounds_exceeded", this.#id)) : this.#standing(standing)
+  }
+
   /** Claims the operation, runs the effect and records what came of it; or says what stands in the record. */
   async commit(commitment: Commitment): Promise<LegEnd> {
     if (this.#expired) return this.#lookUp()
     const { leaseSeconds, onLeaseEnd } = this.#rules
+    // From before the claim: its answer may be late, and the lease that it grants is then partly over.
+    const signal = AbortSignal.timeout(leaseSeconds * 1000 * (1 - MARGIN))
     const answer = await this.#parts.ledger.claim(this.#key, {
       attempt: this.#parts.random(new Uint8Array(16)),
       fingerprint: this.#fingerprint,
       leaseSeconds,
       onLeaseEnd,
     })
-    return answer.status === "claimed" ? ended(await this.#run(commitment, answer)) : this.#standing(answer)
+    return answer.status === "claimed" ? ended(await this.#run(commitment, answer, signal)) : this.#standing(answer)
   }
 
   /**
@@ -67,13 +75,14 @@ export class Spending {
    * happened: the effect may have, and the world that a recheck would see may be of its making. Its own write, which
    * honours the idempotency key, is the only one that can tell.
    */
-  async #run({ recheck = [], effect }: Commitment, { claim, again }: Claimed): Promise<Report> {
-    const signal = AbortSignal.timeout(this.#rules.leaseSeconds * 1000 * (1 - MARGIN))
+  async #run({ recheck = [], effect }: Commitment, { claim, again }: Claimed, signal: AbortSignal): Promise<Report> {
     const objection = again ? undefined : await this.#objection(recheck)
     if (objection === "unknown") return this.#release(claim, "It could not be checked. Nothing was done.")
     if (objection) {
       return this.#finish(claim, objection.status, report(objection.status, this.#id, { text: objection.text }))
     }
+    // Invariant: no effect begins when its lease is as good as over, for another attempt may begin then.
+    if (signal.aborted) return again ? this.#releaseAgain(claim) : this.#release(claim, "It took too long to begin.")
     try {
       const result = await effect({ idempotencyKey: this.#id, signal })
       return result.kind === "failed" && again ? await this.#releaseAgain(claim) : await this.#record(claim, result)
@@ -120,7 +129,9 @@ export class Spending {
 
   /** Gives the operation back: sure that nothing happened. */
   async #release(claim: Claim, text: string): Promise<Report> {
-    await this.#parts.ledger.release(this.#key, claim)
+    const answer = await this.#parts.ledger.release(this.#key, claim)
+    // Somebody else owns the operation: what this attempt did not do, theirs may.
+    if (answer.status === "superseded") return report("in_progress", this.#id)
     return report("failed", this.#id, {
       retryable: true,
       text,

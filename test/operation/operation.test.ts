@@ -425,3 +425,64 @@ describe("an attempt that outlived its lease", () => {
     expect(await first).toMatchObject({ status: "completed", data: { run: 2 } })
   })
 })
+
+describe("a claim whose answer comes late", () => {
+  it("begins no effect when its lease is over", async () => {
+    const { parts } = stage()
+    let calls = 0
+    const slow: LedgerClient = {
+      ...parts.ledger,
+      claim: async (key, attempt) => {
+        const answer = await parts.ledger.claim(key, attempt)
+        calls += 1
+        if (calls === 1) await new Promise((resolve) => setTimeout(resolve, 1_400))
+        return answer
+      },
+    }
+    for (const onLeaseEnd of ["rerun", "report"] as const) {
+      calls = 0
+      const { ask, report } = stage({ ledger: slow })
+      const { definition, counted } = launch({ leaseSeconds: 1, onLeaseEnd })
+      const { state } = await ask(definition)
+      const late = await report(definition, { state, responses: yes })
+      expect(late).toMatchObject({ status: "failed", retryable: true })
+      expect(counted.ran).toBe(0)
+      expect(await report(definition, { state, responses: yes })).toMatchObject({ status: "completed" })
+      expect(counted.ran).toBe(1)
+    }
+  })
+})
+
+describe("after the last round", () => {
+  it("what the operation came to is said, not that nothing was done", async () => {
+    const { ask, report } = stage()
+    const { definition } = launch({ rounds: 1 })
+    const { state } = await ask(definition)
+    expect(await report(definition, { state, responses: {} })).toMatchObject({ status: "rounds_exceeded" })
+    await report(definition, { state, responses: yes })
+    expect(await report(definition, { state, responses: {} })).toMatchObject({
+      status: "already_used",
+      retryable: false,
+      recorded: "completed",
+    })
+  })
+})
+
+describe("branches", () => {
+  const Choice = z.object({ choice: z.string() })
+
+  it("are told apart by earlier answers alone, where questions and last answers are the same", async () => {
+    const { ask, report } = stage()
+    const two = operation({ ...OPTIONS, name: "two" }, async (op) => {
+      await op.ask("choice", form(Choice, "Which?"))
+      await op.ask("approval", form(Approval, "Sure?"))
+      return op.commit({ effect: async () => done({}, "Done.") })
+    })
+    const { state } = await ask(two)
+    const choose = (choice: string) =>
+      ask(two, { state, responses: { choice: { action: "accept", content: { choice } } } })
+    const [one, other] = [await choose("a"), await choose("b")]
+    expect(await report(two, { state: one.state, responses: yes })).toMatchObject({ status: "completed" })
+    expect(await report(two, { state: other.state, responses: yes })).toMatchObject({ status: "already_used" })
+  })
+})
