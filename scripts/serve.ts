@@ -74,6 +74,9 @@ async function chosenSettings(port: number): Promise<Record<string, string>> {
 function refuseWrong(chosen: object): void {
   const result = readSettings(chosen)
   if (!result.ok) throw new CommandError(`${result.setting}: ${result.problem}`)
+  if (result.settings.jurisdictions.size > 0) {
+    throw new CommandError("JURISDICTIONS: cannot be kept on one machine; remove it here, it is for deployments.")
+  }
   const problem = checkRing(result.settings, Date.now())
   if (problem !== undefined) throw new CommandError(problem)
 }

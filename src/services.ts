@@ -1,4 +1,4 @@
-import { createVerifier, tenantNamed, type Verifier } from "./auth/index.ts"
+import { createVerifier, jurisdictionsOf, type Verifier } from "./auth/index.ts"
 import { chooseHome, createLedgerClient } from "./ledger/index.ts"
 import { log } from "./observe.ts"
 import type { RuntimeParts } from "./operation/index.ts"
@@ -26,14 +26,10 @@ export function servicesOf(settings: Settings, env: Pick<Cloudflare.Env, "LEDGER
 }
 
 function createServices(settings: Settings, env: Pick<Cloudflare.Env, "LEDGER">): Services {
-  const { ring, ledgerShards, stateTtlSeconds, auth } = settings
-  const tenantClaim = auth.mode === "jwt" ? auth.tenantClaim : undefined
-  const jurisdictions = new Map(
-    [...settings.jurisdictions].map(([name, jurisdiction]) => [tenantNamed(name, tenantClaim), jurisdiction]),
-  )
+  const { ring, ledgerShards, stateTtlSeconds } = settings
   const sealer = createSealer({ purpose: "mcp", ring, now, random })
   const results = createResultBox({ ring, now, random })
-  const ledger = createLedgerClient({ namespace: env.LEDGER, purpose: "mcp", jurisdictions })
+  const ledger = createLedgerClient({ namespace: env.LEDGER, purpose: "mcp", jurisdictions: jurisdictionsOf(settings) })
   return {
     verifier: createVerifier(settings.auth),
     parts: (request, context) => ({

@@ -109,7 +109,11 @@ export function settingsOf(env: object): SettingsResult {
 
 /** Why these settings must not serve a request to this URL, as a whole sentence; undefined when they may. */
 export function checkHost(settings: Settings, url: URL): string | undefined {
-  if (isLoopback(url)) return undefined
+  // What clients call decides: behind a proxy a request may come for localhost that was sent from anywhere.
+  if (isLoopback(settings.publicUrl ?? url)) {
+    if (isLoopback(url)) return undefined
+    return "PUBLIC_URL: is on localhost, and a request came for another host; set the origin that clients use."
+  }
   if (settings.auth.mode === "none") return "AUTH_MODE: none is for localhost; remove it and configure an issuer."
   if (hasDevelopmentKey(settings.auth)) {
     return "AUTH_JWKS: contains a development key, which is for localhost; set your identity provider's keys."

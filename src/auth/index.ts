@@ -4,6 +4,7 @@
  */
 export { type Refusal, refuse } from "./challenge.ts"
 export { type Identity, tenantNamed } from "./identity.ts"
+export { jurisdictionsOf } from "./jurisdictions.ts"
 export { metadataPath, resourceMetadata } from "./metadata.ts"
 export { MCP_SCOPES } from "./scopes.ts"
 export { createVerifier, type Verified, type Verifier } from "./verifier.ts"

@@ -8,6 +8,7 @@ const COOL_DOWN_MS = 30_000
 /** After a fetch that failed, while there is no set at all, nobody tries again for this time. */
 const RECOVERY_MS = 2_000
 const TIMEOUT_MS = 3_000
+const POLL_MS = 25
 
 /** The issuer's key set cannot be had: no fault of the token's. */
 export class KeysUnavailable extends Error {}
@@ -30,17 +31,29 @@ function remoteKeys(url: URL): JWTVerifyGetKey {
     timeoutDuration: TIMEOUT_MS,
   })
   let loaded = false
+  let refreshing = false
   let triedAt = Number.NEGATIVE_INFINITY
   let failedAt = Number.NEGATIVE_INFINITY
 
   async function refresh(): Promise<void> {
     triedAt = Date.now()
+    refreshing = true
     try {
       await keys.reload()
       loaded = true
     } catch {
       failedAt = Date.now()
+    } finally {
+      refreshing = false
     }
+  }
+
+  /**
+   * Waits for another request's fetch. By looking, because the platform ties a promise of I/O to the request that made it,
+   * and for no longer than a fetch may take, because that request may be gone.
+   */
+  async function refreshed(): Promise<void> {
+    while (refreshing && Date.now() - triedAt < TIMEOUT_MS) await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 
   return async (header, token) => {
@@ -50,8 +63,10 @@ function remoteKeys(url: URL): JWTVerifyGetKey {
     try {
       return await keys(header, token)
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || Date.now() - triedAt < COOL_DOWN_MS) throw error
-      await refresh()
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+      if (refreshing) await refreshed()
+      else if (Date.now() - triedAt < COOL_DOWN_MS) throw error
+      else await refresh()
       return keys(header, token)
     }
   }

@@ -75,6 +75,7 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
     case "unreadable":
       return rpcError(400, -32_700, "The body is not JSON in UTF-8.")
     case "json":
+      if (Array.isArray(body.value)) return rpcError(400, -32_600, "Send one message a request; batches are not taken.")
       return { identity: verified.identity, audience, body: body.value, called: readCalled(body.value), parts }
   }
 }

@@ -24,25 +24,17 @@ export interface Called {
   readonly hasState: boolean
 }
 
-const Message = z.object({
-  method: z.string(),
-  params: z
-    .object({
-      name: z.string().optional(),
-      uri: z.string().optional(),
-      arguments: z.unknown().optional(),
-      requestState: z.unknown().optional(),
-    })
-    .optional(),
-})
+const Members = z.custom<Readonly<Record<string, unknown>>>((value) => typeof value === "object" && value !== null)
 
-/** Reads what a body asks for. */
+const Message = z.object({ method: z.string(), params: Members.optional() })
+
+/** Reads what a body asks for, and of each method only the member that is its own. */
 export function readCalled(body: unknown): Called {
   const { method, params } = Message.safeParse(body).data ?? {}
   return {
     method,
-    target: params?.name ?? params?.uri,
-    arguments: params?.arguments,
-    hasState: params?.requestState !== undefined,
+    target: z.string().safeParse(params?.[method === "resources/read" ? "uri" : "name"]).data,
+    arguments: params?.["arguments"],
+    hasState: params?.["requestState"] !== undefined,
   }
 }

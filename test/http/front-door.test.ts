@@ -88,6 +88,37 @@ describe("messages", () => {
     expect(errorOf(answer).code).toBe(-32600)
   })
 
+  it.each(["2025-11-25", "2025-06-18", "2025-03-26", undefined])(
+    "in a batch of revision %s: 400, -32600",
+    async (version) => {
+      const older = JSON.stringify([{ jsonrpc: "2.0", id: 2, method: "tools/list" }])
+      const answer = await post(older, {
+        "mcp-protocol-version": version,
+        "mcp-method": undefined,
+        "mcp-name": undefined,
+      })
+      expect(answer.status).toBe(400)
+      expect(errorOf(answer).code).toBe(-32600)
+    },
+  )
+
+  it("mean the same with a member that belongs to another method", async () => {
+    const params = (body: string, more: object) => {
+      const message = JSON.parse(body)
+      return JSON.stringify({ ...message, params: { ...message.params, ...more } })
+    }
+    expect((await post(params(good(), { uri: 7 }))).status).toBe(200)
+    expect(JSON.stringify((await post(params(good(), { uri: 7 }))).body)).toContain('"databases"')
+    const read = { token, method: "resources/read", name: "waxseal://created" }
+    const stray = encode(read)
+    const response = await fetch(`${worker.url}/mcp`, {
+      method: "POST",
+      headers: stray.headers,
+      body: params(stray.body, { name: "x" }),
+    })
+    expect(await response.text()).toContain('"contents"')
+  })
+
   it.each([0, "", "x", -1])("the id %j is echoed", async (id) => {
     expect((await send({ id })).body).toMatchObject({ id })
   })

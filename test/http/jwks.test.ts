@@ -14,6 +14,8 @@ interface Provider {
   readonly server: Server
   asked: number
   answer: { status: number; body: string }
+  /** Milliseconds. */
+  delay: number
 }
 
 let provider: Provider
@@ -25,11 +27,12 @@ beforeEach(async () => {
   identity = await makeIdentity()
   storage = await mkdtemp(join(tmpdir(), "waxseal-"))
   const { AUTH_JWKS, ...bindings } = identity.bindings
-  const server = createServer((_request, response) => {
+  const server = createServer(async (_request, response) => {
     provider.asked += 1
+    await sleep(provider.delay)
     response.writeHead(provider.answer.status, { "content-type": "application/json" }).end(provider.answer.body)
   })
-  provider = { server, asked: 0, answer: { status: 200, body: AUTH_JWKS } }
+  provider = { server, asked: 0, answer: { status: 200, body: AUTH_JWKS }, delay: 0 }
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const { port } = server.address() as AddressInfo
   worker = await startWorker({ bindings: { ...bindings, AUTH_JWKS_URL: `http://127.0.0.1:${port}/jwks` }, storage })
@@ -55,14 +58,14 @@ it("fetches the keys once for many tokens", async () => {
   expect(provider.asked).toBe(1)
 })
 
-it("asks again for an unknown key, but only once a cool-down, however many come", async () => {
+it("does not ask again within the cool-down, however many unknown keys come", async () => {
   expect(await status(await tokenOf(identity))).toBe(200)
   const strangers = await Promise.all(Array.from({ length: 20 }, async () => tokenOf(await makeIdentity())))
   expect(new Set(await Promise.all(strangers.map(status)))).toEqual(new Set([401]))
   expect(provider.asked).toBe(1)
 })
 
-it("serves the keys it has while the provider is down", async () => {
+it("needs the provider no more once it has the keys", async () => {
   expect(await status(await tokenOf(identity))).toBe(200)
   provider.answer = { status: 500, body: "" }
   expect(await status(await tokenOf(identity, "bob"))).toBe(200)
@@ -86,3 +89,14 @@ it.each([
   await sleep(2_100)
   expect(await status(token)).toBe(200)
 })
+
+it("takes a new key from everyone at once, for one more fetch, after the cool-down", async () => {
+  expect(await status(await tokenOf(identity))).toBe(200)
+  const next = await makeIdentity()
+  await sleep(30_500)
+  provider.answer = { status: 200, body: next.bindings.AUTH_JWKS }
+  provider.delay = 500
+  const tokens = await Promise.all(Array.from({ length: 6 }, (_, caller) => tokenOf(next, `caller-${caller}`)))
+  expect(await Promise.all(tokens.map(status))).toEqual([200, 200, 200, 200, 200, 200])
+  expect(provider.asked).toBe(2)
+}, 60_000)

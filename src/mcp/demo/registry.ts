@@ -1,5 +1,6 @@
 import { DurableObject, env } from "cloudflare:workers"
 import type { TenantId } from "../../brands.ts"
+import { jurisdictionOf } from "./settings.ts"
 
 export interface Database {
   readonly name: string
@@ -127,7 +128,8 @@ export class Registry extends DurableObject {
 
 /** The registry of one tenant. */
 export function registryOf(tenant: TenantId): DurableObjectStub<Registry> {
-  return env.REGISTRY.getByName(tenant)
+  const jurisdiction = jurisdictionOf(tenant)
+  return (jurisdiction ? env.REGISTRY.jurisdiction(jurisdiction) : env.REGISTRY).getByName(tenant)
 }
 
 type DatabaseRow = { name: string; region: string; created_at: string }
