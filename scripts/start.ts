@@ -2,7 +2,7 @@
 // The runtime does not notice when its parent dies, and an orphan would keep the port and write to the state. So the
 // server ends when the channel to this process closes, however that comes about; and when the server dies, this
 // process ends what is left of its group.
-import { type ChildProcess, fork } from "node:child_process"
+import { type ChildProcess, fork, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -23,7 +23,9 @@ const server = fork(join(import.meta.dirname, "serve.ts"), process.argv.slice(2)
   env: { ...process.env, ...QUIET },
   stdio: ["ignore", "inherit", "inherit", "ipc"],
 })
+const guard = guardGroup(server)
 server.on("exit", (code) => {
+  guard?.kill()
   endGroup(server)
   process.exitCode = code ?? 1
 })
@@ -50,6 +52,18 @@ function lineage(): string {
   } catch {
     return String(process.ppid)
   }
+}
+
+/**
+ * Outlives every Node process, should all be killed at once: when this process is gone and the server too, or does not
+ * end within two seconds, it ends the runtime, which would go on serving on the state.
+ */
+function guardGroup({ pid }: ChildProcess): ChildProcess | undefined {
+  if (pid === undefined || process.platform === "win32") return undefined
+  const script = `read -r _; n=0
+    while kill -0 "$1" && [ $n -lt 20 ]; do sleep 0.1; n=$((n+1)); done 2>/dev/null
+    kill -s KILL -- "-$1"`
+  return spawn("sh", ["-c", script, "guard", String(pid)], { detached: true, stdio: ["pipe", "ignore", "ignore"] })
 }
 
 /** Where there are process groups; on Windows the runtime of a killed server has to be ended by hand. */

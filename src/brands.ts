@@ -1,4 +1,4 @@
-/** Names that the type checker keeps apart. A brand is given in one place only, by the code that has proven the value. */
+/** Names that the type checker keeps apart. A brand is given by the code that has proven the value, and by no other. */
 declare const brand: unique symbol
 type Brand<Base, Name extends string> = Base & { readonly [brand]: Name }
 

@@ -151,7 +151,7 @@ function hasDevelopmentKey(auth: AuthSettings): boolean {
 
 /** Plain HTTP only on this machine, and nothing in it that would have to stay secret. */
 function isTrustworthyUrl(text: string): boolean {
-  const url = URL.parse(text)
+  const url = /\s/.test(text) ? null : URL.parse(text)
   if (url === null) return false
   const isSecure = url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))
   return isSecure && url.username === "" && url.password === "" && url.hash === ""
@@ -160,7 +160,7 @@ function isTrustworthyUrl(text: string): boolean {
 /** As browsers write the `Origin` header: scheme, host, and the port where it is not the scheme's own. */
 function isOrigin(text: string): boolean {
   const url = URL.parse(text)
-  return url !== null && url.host !== "" && text === `${url.protocol}//${url.host}`
+  return url !== null && url.host !== "" && !url.host.includes("*") && text === `${url.protocol}//${url.host}`
 }
 
 function isPublicUrl(text: string): boolean {
@@ -195,7 +195,7 @@ const PRIVATE_MEMBERS: readonly string[] = ["d", "p", "q", "dp", "dq", "qi", "ot
 const NOT_PUBLIC =
   "must hold public keys alone; take the private or symmetric key out, and replace it if it was ever deployed."
 const NOT_A_KEY =
-  "must hold keys of these kinds: RSA of 2048 bits or more, EC on P-256, P-384 or P-521, OKP on Ed25519."
+  "must hold signature keys of these kinds: RSA of 2048 bits or more, EC on P-256, P-384 or P-521, OKP on Ed25519."
 const NOT_A_SET = 'must be a JSON Web Key Set: {"keys":[…]} with at least one key.'
 
 function encoded(least: number, most = least) {
@@ -204,19 +204,37 @@ function encoded(least: number, most = least) {
 
 const keyMembers = {
   kid: z.string().exactOptional(),
-  alg: z.string().exactOptional(),
-  use: z.string().exactOptional(),
+  use: z.literal("sig").exactOptional(),
   key_ops: z.array(z.string()).exactOptional(),
 }
 
 /** Sizes in characters of base64url: 256 bytes are 342. RFC 7518 §3.3 asks for 2048 bits or more. */
-const rsaKey = z.object({ ...keyMembers, kty: z.literal("RSA"), n: encoded(342, 2731), e: encoded(1, 8) })
+const rsaKey = z.object({
+  ...keyMembers,
+  kty: z.literal("RSA"),
+  alg: z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]).exactOptional(),
+  n: encoded(342, 2731),
+  e: encoded(1, 8),
+})
 
-function ecKey(crv: string, size: number) {
-  return z.object({ ...keyMembers, kty: z.literal("EC"), crv: z.literal(crv), x: encoded(size), y: encoded(size) })
+function ecKey(crv: string, alg: string, size: number) {
+  return z.object({
+    ...keyMembers,
+    kty: z.literal("EC"),
+    crv: z.literal(crv),
+    alg: z.literal(alg).exactOptional(),
+    x: encoded(size),
+    y: encoded(size),
+  })
 }
 
-const edKey = z.object({ ...keyMembers, kty: z.literal("OKP"), crv: z.literal("Ed25519"), x: encoded(43) })
+const edKey = z.object({
+  ...keyMembers,
+  kty: z.literal("OKP"),
+  crv: z.literal("Ed25519"),
+  alg: z.enum(["EdDSA", "Ed25519"]).exactOptional(),
+  x: encoded(43),
+})
 
 const publicKey = z
   .looseObject({}, NOT_A_KEY)
@@ -224,7 +242,12 @@ const publicKey = z
     error: NOT_PUBLIC,
     abort: true,
   })
-  .pipe(z.union([rsaKey, ecKey("P-256", 43), ecKey("P-384", 64), ecKey("P-521", 88), edKey], NOT_A_KEY))
+  .pipe(
+    z.union(
+      [rsaKey, ecKey("P-256", "ES256", 43), ecKey("P-384", "ES384", 64), ecKey("P-521", "ES512", 88), edKey],
+      NOT_A_KEY,
+    ),
+  )
 
 const keySet = z
   .object({ keys: z.array(publicKey, NOT_A_SET).min(1, NOT_A_SET) }, NOT_A_SET)

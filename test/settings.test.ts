@@ -113,7 +113,7 @@ describe("the other settings", () => {
   const NOT_PUBLIC =
     "must hold public keys alone; take the private or symmetric key out, and replace it if it was ever deployed."
   const NOT_A_KEY =
-    "must hold keys of these kinds: RSA of 2048 bits or more, EC on P-256, P-384 or P-521, OKP on Ed25519."
+    "must hold signature keys of these kinds: RSA of 2048 bits or more, EC on P-256, P-384 or P-521, OKP on Ed25519."
   const NOT_ORIGINS = "must be origins separated by commas, each as browsers send it, such as https://app.example.com."
   const NOT_TTL = "must be a whole number from 1 to 86400."
   const NOT_SHARDS = "must be a whole number from 1 to 4096."
@@ -236,5 +236,44 @@ describe("baseUrl", () => {
     const url = new URL("http://localhost:8787/mcp?a=1")
     expect(baseUrl(settings(), url)).toBe("http://localhost:8787")
     expect(baseUrl(settings({ PUBLIC_URL: "https://waxseal.example.com/" }), url)).toBe("https://waxseal.example.com")
+  })
+})
+
+describe("what would turn every token away", () => {
+  it.each([
+    ecKey({ alg: "none" }),
+    ecKey({ alg: "RS256" }),
+    ecKey({ alg: "ES384" }),
+    rsaKey({ alg: "ES256" }),
+    rsaKey({ alg: "HS256" }),
+    ecKey({ use: "enc" }),
+  ])("is no key: %j", (key) => {
+    expect(sentence({ AUTH_JWKS: keySet(key) })).toMatch(/^AUTH_JWKS: must hold signature keys/)
+  })
+
+  it.each([" https://id.example.com", "https://id.example.com\n"])("is no issuer: %j", (issuer) => {
+    expect(sentence({ AUTH_ISSUER: issuer })).toMatch(/^AUTH_ISSUER: must be an https URL/)
+  })
+
+  it("is no origin: one with a wildcard", () => {
+    expect(sentence({ ALLOWED_ORIGINS: "https://*.a.com" })).toMatch(/^ALLOWED_ORIGINS: /)
+  })
+})
+
+describe("a request for localhost behind a public name", () => {
+  const local = new URL("http://localhost:8787/mcp")
+  const PUBLIC = { PUBLIC_URL: "https://prod.example.com" }
+
+  it("does not make it local: development settings stay refused", () => {
+    expect(checkHost(settings({ ...PUBLIC, ...DEVELOPMENT_RING }), local)).toMatch(/^SEAL_KEYS/)
+    expect(checkHost(settings({ ...PUBLIC, ...DEVELOPMENT_JWKS }), local)).toMatch(/^AUTH_JWKS/)
+    expect(checkHost(settings({ ...PUBLIC, AUTH_MODE: "none" }), local)).toMatch(/^AUTH_MODE/)
+    expect(checkHost(settings(PUBLIC), local)).toBeUndefined()
+  })
+
+  it("is not served under another host where the public name is localhost", () => {
+    const here = settings({ PUBLIC_URL: "http://localhost:8787" })
+    expect(checkHost(here, new URL("http://evil.test/mcp"))).toMatch(/^PUBLIC_URL/)
+    expect(checkHost(here, local)).toBeUndefined()
   })
 })

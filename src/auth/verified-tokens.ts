@@ -2,7 +2,7 @@ import type { Identity } from "./identity.ts"
 
 /** Tokens remembered at most: some hundreds of bytes each. */
 const CAPACITY = 4_096
-/** A key that the issuer withdraws stops working within this time. */
+/** A token is verified again after this time, so that a key that has left the set stops working. */
 const LONGEST_MS = 300_000
 
 interface Remembered {

@@ -111,6 +111,20 @@ describe("npm start", () => {
     }
   })
 
+  it("leaves nothing when all its Node processes are killed at once", async () => {
+    const place = newPlace()
+    const port = String(await freePort())
+    const { process, ended } = await started(start(place, ["--port", port]))
+    const family = descendants(process.pid ?? 0)
+    const isNode = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("serve.ts")
+    for (const pid of family.filter(isNode)) globalThis.process.kill(pid, "SIGKILL")
+    process.kill("SIGKILL")
+    await ended
+    await expect.poll(() => family.filter(isAlive), { timeout: 10_000 }).toEqual([])
+    const next = await started(start(place, ["--port", port]))
+    expect(await endBy("SIGTERM", next)).toEqual(STOPPED)
+  })
+
   describe("while it runs", () => {
     const place = newPlace()
     let port: number
