@@ -1,8 +1,10 @@
 // The server of `npm start`: checks what it needs, runs the Worker in local workerd, and ends with its parent's channel.
 // It uses no account and no network, and keeps nothing but what the Worker's objects store.
-import { mkdirSync } from "node:fs"
+import type { ChildProcess } from "node:child_process"
+import { subscribe } from "node:diagnostics_channel"
+import { existsSync, mkdirSync } from "node:fs"
 import { createServer } from "node:net"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
@@ -36,9 +38,10 @@ await runCommand(async () => {
   const settings = await chosenSettings(port)
   const lock = await lockState()
   await checkPort(port)
-  const worker = await runWorker(port, settings)
+  const runtimeGone = watchRuntime()
+  const worker = await Promise.race([runWorker(port, settings), runtimeGone])
   announce(port)
-  await parentGone
+  await Promise.race([parentGone, runtimeGone])
   await worker.dispose()
   lock.close()
 })
@@ -87,7 +90,7 @@ function refuseWrong(chosen: object): void {
  */
 async function lockState(): Promise<DatabaseSync> {
   try {
-    mkdirSync(STATE_FOLDER, { recursive: true, mode: 0o700 })
+    makeFolder(STATE_FOLDER)
     const lock = new DatabaseSync(join(STATE_FOLDER, "lock.sqlite"))
     await patiently(() => lock.exec("BEGIN EXCLUSIVE"), isLocked)
     return lock
@@ -98,6 +101,17 @@ async function lockState(): Promise<DatabaseSync> {
       )
     }
     throw new CommandError(`The state folder ${shown(STATE_FOLDER)} cannot be used: ${codeOf(error)}.`)
+  }
+}
+
+/** Node's own `recursive` never ends where a parent takes no folders, such as /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if (!existsSync(folder)) throw error
   }
 }
 
@@ -141,6 +155,19 @@ async function patiently(attempt: () => void | Promise<void>, mayPass: (error: u
       await sleep(50)
     }
   }
+}
+
+/** Rejects when a process of the runtime ends by itself: the server would stay, and answer nothing. */
+function watchRuntime(): Promise<never> {
+  return new Promise((_, reject) => {
+    subscribe("child_process", (message) => {
+      const { process: child } = message as { process: ChildProcess }
+      child.once("exit", () => {
+        const isRuntime = basename(child.spawnfile).startsWith("workerd")
+        if (isRuntime) reject(new CommandError("The runtime has ended by itself; start again."))
+      })
+    })
+  })
 }
 
 async function runWorker(port: number, settings: Record<string, string>) {

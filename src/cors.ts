@@ -5,7 +5,7 @@
 import { problem } from "./problem.ts"
 
 /** Headers of an answer that a page's script may read. */
-const EXPOSED = "WWW-Authenticate, Retry-After, Mcp-Session-Id"
+const EXPOSED = "WWW-Authenticate, Retry-After"
 const PREFLIGHT_SECONDS = "600"
 
 /**
@@ -28,7 +28,7 @@ export async function crossOrigin(
 }
 
 /** The 403 for a page of an origin that may not call. */
-export function refuseForeignOrigin(request: Request, allowedOrigins: readonly string[]): Response | undefined {
+function refuseForeignOrigin(request: Request, allowedOrigins: readonly string[]): Response | undefined {
   const origin = request.headers.get("Origin")
   if (origin === null || allowedOrigins.includes(origin)) return undefined
   return problem("origin_not_allowed", "Pages of this origin may not call here.")
@@ -42,7 +42,7 @@ function preflight(request: Request): Response {
   return new Response(null, {
     status: 204,
     headers: {
-      "Access-Control-Allow-Methods": "GET, POST, DELETE",
+      "Access-Control-Allow-Methods": "GET, POST",
       "Access-Control-Allow-Headers": request.headers.get("Access-Control-Request-Headers") ?? "",
       "Access-Control-Max-Age": PREFLIGHT_SECONDS,
     },

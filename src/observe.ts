@@ -9,8 +9,3 @@ export type LogEvent = OperationEvent | { readonly event: "misconfigured"; reado
 export function log(event: LogEvent): void {
   console.log(JSON.stringify(event))
 }
-
-/** The name of whatever was thrown. */
-export function errorName(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error
-}

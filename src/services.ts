@@ -1,5 +1,5 @@
 import { createVerifier, jurisdictionsOf, type Verifier } from "./auth/index.ts"
-import { chooseHome, createLedgerClient } from "./ledger/index.ts"
+import { chooseHome, createLedgerClient, type Ledger } from "./ledger/index.ts"
 import { log } from "./observe.ts"
 import type { RuntimeParts } from "./operation/index.ts"
 import { createResultBox, createSealer } from "./seal/index.ts"
@@ -7,6 +7,11 @@ import type { Settings } from "./settings.ts"
 
 /** A request as the platform delivers it, with what it says of where the request entered. */
 export type Incoming = Request<unknown, IncomingRequestCfProperties>
+
+/** What a Worker of this library needs bound. */
+export interface Bindings {
+  readonly LEDGER: DurableObjectNamespace<Ledger>
+}
 
 /** What one configuration makes. Made once an isolate: it holds derived keys and the issuer's, and nothing else. */
 export interface Services {
@@ -17,7 +22,7 @@ export interface Services {
 
 const made = new WeakMap<Settings, Services>()
 
-export function servicesOf(settings: Settings, env: Pick<Cloudflare.Env, "LEDGER">): Services {
+export function servicesOf(settings: Settings, env: Bindings): Services {
   const before = made.get(settings)
   if (before) return before
   const services = createServices(settings, env)
@@ -25,7 +30,7 @@ export function servicesOf(settings: Settings, env: Pick<Cloudflare.Env, "LEDGER
   return services
 }
 
-function createServices(settings: Settings, env: Pick<Cloudflare.Env, "LEDGER">): Services {
+function createServices(settings: Settings, env: Bindings): Services {
   const { ring, ledgerShards, stateTtlSeconds } = settings
   const sealer = createSealer({ purpose: "mcp", ring, now, random })
   const results = createResultBox({ ring, now, random })

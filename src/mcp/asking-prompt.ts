@@ -17,7 +17,7 @@ export function inquiryPrompt<Input>(
       const call = { method: "prompts/get", target: name, input: exchange.called.arguments } as const
       const legs = createLegs(exchange, call, (leg, parts) => runInquiry(inquiry, leg, parts))
       return {
-        verify: legs.verify,
+        takeState: legs.takeState,
         register(server) {
           server.registerPrompt(name, { ...config, argsSchema }, async (_input, context) => {
             if (era === "legacy") throw new ProtocolError(ProtocolErrorCode.InvalidRequest, NEEDS_NEWER_CLIENT)

@@ -30,7 +30,7 @@ export function operationResource<Input>(
       const call = { method: "resources/read", target: uri, input: template.uriTemplate.match(uri) } as const
       const legs = createLegs<never>(exchange, call, (leg, parts) => runOperation(operation, leg, parts))
       return {
-        verify: legs.verify,
+        takeState: legs.takeState,
         register(server) {
           server.registerResource(name, template, config, async (_uri, _variables, context) => {
             if (era === "legacy") throw new ProtocolError(ProtocolErrorCode.InvalidRequest, NEEDS_NEWER_CLIENT)

@@ -67,7 +67,7 @@ function tool(
       const call = { method: "tools/call", target: name, input: exchange.called.arguments } as const
       const legs = createLegs(exchange, call, run)
       return {
-        verify: legs.verify,
+        takeState: legs.takeState,
         register(server) {
           server.registerTool(
             name,

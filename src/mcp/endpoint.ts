@@ -1,6 +1,5 @@
 import { type AuthInfo, createMcpHandler, type McpServer } from "@modelcontextprotocol/server"
 import { metadataPath, refuse, type Verifier } from "../auth/index.ts"
-import { crossOrigin } from "../cors.ts"
 import type { RuntimeParts } from "../operation/index.ts"
 import { readBody } from "./body.ts"
 import { type Exchange, readCalled } from "./exchange.ts"
@@ -14,18 +13,20 @@ export interface Surroundings {
   /** The origin that this deployment is known by. */
   readonly base: string
   readonly verifier: Verifier
-  readonly allowedOrigins: readonly string[]
   readonly parts: RuntimeParts
 }
+
+/** Makes the server of one exchange: every request gets its own, and nothing outlives it. */
+export type CreateServer = (exchange: Exchange, era: Era) => McpServer
 
 /** Answers one request at the endpoint. */
 export type McpEndpoint = (request: Request, surroundings: Surroundings) => Promise<Response>
 
 /**
- * Makes the endpoint of one kind of server: origin, method, identity, scope and body first, then the official SDK.
- * Make it once; every request gets a server of its own from `createServer`.
+ * Makes the endpoint of one kind of server: method, identity, scope and body first, then the official SDK. Origins are
+ * the Worker's business. Make it once; every request gets a server of its own from `createServer`.
  */
-export function createMcpEndpoint(createServer: (exchange: Exchange, era: Era) => McpServer): McpEndpoint {
+export function createMcpEndpoint(createServer: CreateServer): McpEndpoint {
   // The SDK hands its factory the request and nothing else of ours.
   const exchanges = new WeakMap<Request, Exchange>()
   const sdk = createMcpHandler(({ era, requestInfo }) => {
@@ -33,14 +34,12 @@ export function createMcpEndpoint(createServer: (exchange: Exchange, era: Era) =
     if (!exchange) throw new Error("A request reached the MCP server without passing its door.")
     return createServer(exchange, era)
   })
-  async function serve(request: Request, surroundings: Surroundings): Promise<Response> {
+  return async (request, surroundings) => {
     const entered = await enter(request, surroundings)
     if (entered instanceof Response) return entered
     exchanges.set(request, entered)
     return sdk.fetch(request, { parsedBody: entered.body, authInfo: authInfo(entered, surroundings) })
   }
-  return (request, surroundings) =>
-    crossOrigin(request, surroundings.allowedOrigins, () => serve(request, surroundings))
 }
 
 /** What the SDK needs for its challenges. The access token itself goes no further than this door. */

@@ -6,7 +6,7 @@ type Ended<Result> = Exclude<InquiryEnd<Result>, { kind: "refused" }>
 
 /** The legs of one exchange: one that brings state runs in the SDK's hook, one without in the handler. */
 export interface Legs<Result> {
-  readonly verify: (state: string, context: ServerContext) => Promise<void>
+  readonly takeState: (state: string, context: ServerContext) => Promise<void>
   readonly end: (context: ServerContext) => Promise<Ended<Result>>
 }
 
@@ -31,7 +31,7 @@ export function createLegs<Result>(
     return end
   }
   return {
-    async verify(state, context) {
+    async takeState(state, context) {
       endWithState = await leg(state, context)
     },
     end: async (context) => endWithState ?? leg(undefined, context),

@@ -1,4 +1,10 @@
-import type { McpRequestContext, McpServer, ServerContext, ServerOptions } from "@modelcontextprotocol/server"
+import {
+  type Implementation,
+  type McpRequestContext,
+  McpServer,
+  type ServerContext,
+  type ServerOptions,
+} from "@modelcontextprotocol/server"
 import type { Exchange } from "./exchange.ts"
 
 export type Era = McpRequestContext["era"]
@@ -15,8 +21,8 @@ export interface Offer {
 /** An offer on the server of one exchange. */
 export interface Served {
   register(server: McpServer): void
-  /** Takes the state that a leg brings; absent where the offer never asks. */
-  readonly verify?: (state: string, context: ServerContext) => Promise<void>
+  /** Runs the leg that brings this state, and throws where it is refused; absent where the offer never asks. */
+  readonly takeState?: (state: string, context: ServerContext) => Promise<void>
 }
 
 /** All offers of one exchange, as the two things that the SDK wants: options for its server, and registrations. */
@@ -34,8 +40,9 @@ export function serveOffers(offers: readonly Offer[], exchange: Exchange, era: E
   const served = wanted(offers, exchange).map((offer) => offer.serve(exchange, era))
   async function verify(state: string, context: ServerContext): Promise<void> {
     const [called] = served
-    if (era === "legacy" || served.length !== 1 || !called?.verify) throw new Error("No state belongs to this request.")
-    await called.verify(state, context)
+    if (era === "legacy" || served.length !== 1 || !called?.takeState)
+      throw new Error("No state belongs to this request.")
+    await called.takeState(state, context)
   }
   return {
     options: { requestState: { verify }, inputRequired: { legacyShim: false } },
@@ -47,6 +54,20 @@ export function serveOffers(offers: readonly Offer[], exchange: Exchange, era: E
 
 function wanted(offers: readonly Offer[], { called: { method, target } }: Exchange): readonly Offer[] {
   return target === undefined ? offers : offers.filter((offer) => offer.method === method && offer.takes(target))
+}
+
+/** A server for every exchange that offers these and nothing else. `options` are the SDK's own. */
+export function serverOf(
+  info: Implementation,
+  offers: readonly Offer[],
+  options: ServerOptions = {},
+): (exchange: Exchange, era: Era) => McpServer {
+  return (exchange, era) => {
+    const serving = serveOffers(offers, exchange, era)
+    const server = new McpServer(info, { ...options, ...serving.options })
+    serving.register(server)
+    return server
+  }
 }
 
 /** An offer that never asks. */

@@ -1,8 +1,7 @@
-import { McpServer } from "@modelcontextprotocol/server"
 import { VERSION } from "../version.ts"
 import { demoSettings } from "./demo/settings.ts"
-import type { Exchange } from "./exchange.ts"
-import { type Era, serveOffers } from "./offer.ts"
+import type { CreateServer } from "./endpoint.ts"
+import { serverOf } from "./offer.ts"
 import { incidentReportPrompt } from "./prompts/incident-report.ts"
 import { connectionResource } from "./resources/connection.ts"
 import { createdResource } from "./resources/created.ts"
@@ -26,28 +25,27 @@ const WITH_MODEL = [...OFFERS, summarizeDocumentTool]
 /** What is offered changes with a deployment only, and is the same for everyone. */
 const LISTS = { ttlMs: 300_000, cacheScope: "public" } as const
 
-/** The MCP server of one exchange: every request gets its own, and nothing outlives it. */
-export function createServer(exchange: Exchange, era: Era): McpServer {
-  const serving = serveOffers(demoSettings().llm ? WITH_MODEL : OFFERS, exchange, era)
-  const server = new McpServer(
-    { name: "waxseal", title: "Waxseal", version: VERSION },
-    {
-      ...serving.options,
-      capabilities: {
-        tools: { listChanged: false },
-        prompts: { listChanged: false },
-        resources: { listChanged: false, subscribe: false },
-      },
-      instructions: "Tools here ask the person before they act, and act once. Use list_created to see what exists.",
-      cacheHints: {
-        "server/discover": LISTS,
-        "tools/list": LISTS,
-        "prompts/list": LISTS,
-        "resources/list": LISTS,
-        "resources/templates/list": LISTS,
-      },
-    },
-  )
-  serving.register(server)
-  return server
-}
+const INFO = { name: "waxseal", title: "Waxseal", version: VERSION }
+
+const OPTIONS = {
+  capabilities: {
+    tools: { listChanged: false },
+    prompts: { listChanged: false },
+    resources: { listChanged: false, subscribe: false },
+  },
+  instructions: "Tools here ask the person before they act, and act once. Use list_created to see what exists.",
+  cacheHints: {
+    "server/discover": LISTS,
+    "tools/list": LISTS,
+    "prompts/list": LISTS,
+    "resources/list": LISTS,
+    "resources/templates/list": LISTS,
+  },
+} as const
+
+const withoutModel = serverOf(INFO, OFFERS, OPTIONS)
+const withModel = serverOf(INFO, WITH_MODEL, OPTIONS)
+
+/** The product's own MCP server, of one exchange. */
+export const createServer: CreateServer = (exchange, era) =>
+  (demoSettings().llm ? withModel : withoutModel)(exchange, era)

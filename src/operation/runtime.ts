@@ -1,4 +1,5 @@
 import { z } from "zod"
+import { errorName } from "../error-name.ts"
 import { type Binding, canonicalJson, digestArguments } from "../seal/index.ts"
 import type { Inquiry, Operation } from "./define.ts"
 import { InquiryDialogue } from "./inquiry-dialogue.ts"
@@ -119,7 +120,7 @@ function readResponses(sent: unknown): Responses {
 /** A fault of ours or the author's must not pass for a refusal: the state is good and may be sent again. */
 function fault(name: string, { parts, verified }: Leg, error: unknown): LegEnd {
   if (!verified && error instanceof InvalidArguments) throw error
-  parts.observe({ event: "fault", name, error: error instanceof Error ? error.name : typeof error })
+  parts.observe({ event: "fault", name, error: errorName(error) })
   if (!verified) throw new Error("The server failed before anything was done.")
   return {
     kind: "report",

@@ -1,5 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import type { OperationId } from "../brands.ts"
+import { errorName } from "../error-name.ts"
 import type { Claim, ClaimAnswer, Outcome, Recorded, RecordKey, Unsettled } from "../ledger/index.ts"
 import { type Contents, canonicalJson, pae, SealError } from "../seal/index.ts"
 import type { Commitment, EffectResult, Objection, Recheck } from "./effect.ts"
@@ -192,11 +193,7 @@ export class Spending {
   }
 
   #fault(error: unknown): void {
-    this.#parts.observe({
-      event: "fault",
-      name: this.#rules.name,
-      error: error instanceof Error ? error.name : typeof error,
-    })
+    this.#parts.observe({ event: "fault", name: this.#rules.name, error: errorName(error) })
   }
 
   #box() {
@@ -208,7 +205,10 @@ function ended(report: Report): LegEnd {
   return { kind: "report", report }
 }
 
-/** What was decided on: the sealed questions and earlier answers, and this leg's answers as received. */
+/**
+ * What was decided on: the sealed questions and earlier answers, and this leg's answers as received. An earlier state of
+ * the same dialogue that says the same is the same input: a client that lost a re-ask and goes back is shown the outcome.
+ */
 function fingerprint(contents: Contents, received: string): Uint8Array {
   const earlier = canonicalJson(contents.state)
   return sha256(pae("fingerprint", contents.asked, earlier.ok ? earlier.text : undefined, received)).slice(0, 16)

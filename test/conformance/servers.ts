@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { z } from "zod"
 import { buildBundle } from "../support/bundle.ts"
 import { makeIdentity } from "../support/identity.ts"
+import { freePort } from "../support/port.ts"
 import { type Running, startWorker, type WorkerOptions } from "../support/workerd.ts"
 import { withToken } from "./token-proxy.ts"
 
@@ -20,8 +21,9 @@ type Use<Result> = (url: string) => Promise<Result>
 /** Serves the fixture: the tools of the suite, built on this library, for everyone. */
 export async function onFixture<Result>(use: Use<Result>): Promise<Result> {
   const { SEAL_KEYS } = (await makeIdentity()).bindings
-  const bindings = { SEAL_KEYS, AUTH_MODE: "none" }
-  return onWorker({ bundle: await buildBundle(FIXTURE), bindings }, ({ url }) => use(`${url}/mcp`))
+  const port = await freePort()
+  const bindings = { SEAL_KEYS, AUTH_MODE: "none", ALLOWED_ORIGINS: `http://127.0.0.1:${port}` }
+  return onWorker({ bundle: await buildBundle(FIXTURE), bindings, port }, ({ url }) => use(`${url}/mcp`))
 }
 
 /** Serves the product as it is deployed, behind a door that adds the access token it asks for. */

@@ -243,6 +243,13 @@ describe("hosts", () => {
   })
 })
 
+it("HEAD says what GET would, without a body", async () => {
+  const head = (path: string) => fetch(`${worker.url}${path}`, { method: "HEAD" })
+  expect((await head("/healthz")).status).toBe(200)
+  expect(await (await head("/")).text()).toBe("")
+  expect((await head("/mcp")).status).toBe(405)
+})
+
 describe("browsers", () => {
   const WANTED = "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name"
 
@@ -255,6 +262,20 @@ describe("browsers", () => {
     expect(headers.get("access-control-allow-origin")).toBe(APP)
     expect(headers.get("access-control-allow-methods")).toContain("POST")
     expect(headers.get("access-control-allow-headers")).toBe(WANTED)
+  })
+
+  it("of an allowed origin may look for the metadata, as for any document here", async () => {
+    const url = `${worker.url}/.well-known/oauth-protected-resource/mcp`
+    const asking = { origin: APP, "access-control-request-method": "GET", "access-control-request-headers": WANTED }
+    expect((await fetch(url, { method: "OPTIONS", headers: asking })).status).toBe(204)
+    for (const [path, status] of [
+      [url, 200],
+      [`${worker.url}/nowhere`, 404],
+    ] as const) {
+      const answer = await fetch(path, { headers: { origin: APP } })
+      expect(answer.status).toBe(status)
+      expect(answer.headers.get("access-control-allow-origin")).toBe(APP)
+    }
   })
 
   it("of an allowed origin may read answers and challenges", async () => {
@@ -304,6 +325,15 @@ describe("floods", () => {
       duplex: "half",
     } as RequestInit)
     expect(answer.status).toBe(413)
+    await expectNormal()
+  })
+
+  it("a body without an end: 413 long before its time is up", async () => {
+    const { headers } = encode({ ...list, token })
+    const chunk = new Uint8Array(65_536)
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(chunk) })
+    const init = { method: "POST", headers, body: endless, duplex: "half" } as RequestInit
+    expect((await fetch(`${worker.url}/mcp`, init)).status).toBe(413)
     await expectNormal()
   })
 

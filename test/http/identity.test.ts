@@ -79,8 +79,8 @@ describe("without a token", () => {
 })
 
 describe("a good token", () => {
-  it.each(["Bearer", "bearer", "BEARER", "Bearer  "])("works under the scheme %j", async (scheme) => {
-    const answer = await list(`${scheme.trimEnd()} ${await sign(goodClaims())}`)
+  it.each(["Bearer ", "bearer ", "BEARER ", "Bearer  "])("works under the scheme %j", async (scheme) => {
+    const answer = await list(`${scheme}${await sign(goodClaims())}`)
     expect(resultOf(answer).isError).toBeFalsy()
   })
 
@@ -159,16 +159,35 @@ describe("scopes", () => {
 })
 
 describe("tenants", () => {
+  /** A deployment on one state, for as long as `use` takes. */
+  async function deployed<Result>(bindings: Record<string, string>, use: (url: string) => Promise<Result>) {
+    const other = await startWorker({ bindings, storage: join(storage, "tenants") })
+    return use(`${other.url}/mcp`).finally(() => other.stop())
+  }
+
+  async function create(url: string, token: string): Promise<void> {
+    const request = { token, method: "tools/call", name: "provision_database", arguments: { name: "orders" } }
+    const { requestState = "" } = resultOf(await call(url, request))
+    const inputResponses = { region: { action: "accept", content: { region: "eu-west-1" } } }
+    const { structuredContent } = resultOf(await call(url, { ...request, inputResponses, requestState }))
+    expect(structuredContent).toMatchObject({ status: "completed" })
+  }
+
+  async function databases(url: string, token: string): Promise<unknown> {
+    const answer = await call(url, { token, method: "tools/call", name: "list_created", arguments: {} })
+    return resultOf(answer).structuredContent?.["databases"]
+  }
+
   it("are the issuer where no claim is configured, and never meet a claim's value", async () => {
-    const { AUTH_TENANT_CLAIM: _, ...bindings } = identity.bindings
-    const unclaimed = await startWorker({ bindings, storage: join(storage, "unclaimed") })
-    const answer = await call(`${unclaimed.url}/mcp`, {
-      token: await sign(goodClaims({ aud: `${unclaimed.url}/mcp`, tenant: undefined })),
-      method: "tools/call",
-      name: "list_created",
-      arguments: {},
+    const { AUTH_TENANT_CLAIM: _, ...withoutClaim } = identity.bindings
+    await deployed(identity.bindings, async (url) => {
+      const token = await sign(goodClaims({ aud: url, tenant: identity.issuer }))
+      await create(url, token)
+      expect(await databases(url, token)).toHaveLength(1)
     })
-    expect(answer.status).toBe(200)
-    await unclaimed.stop()
+    await deployed(withoutClaim, async (url) => {
+      const token = await sign(goodClaims({ aud: url, tenant: undefined }))
+      expect(await databases(url, token)).toEqual([])
+    })
   })
 })

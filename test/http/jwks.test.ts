@@ -44,8 +44,11 @@ afterEach(async () => {
   await rm(storage, { recursive: true, force: true })
 })
 
+const list = (token: string) =>
+  call(`${worker.url}/mcp`, { token, method: "tools/call", name: "list_created", arguments: {} })
+
 async function status(token: string): Promise<number> {
-  return (await call(`${worker.url}/mcp`, { token, method: "tools/call", name: "list_created", arguments: {} })).status
+  return (await list(token)).status
 }
 
 function tokenOf(issuer: TestIdentity, principal = "alice"): Promise<string> {
@@ -83,7 +86,11 @@ it.each([
   const good = provider.answer
   provider.answer = answer
   const token = await tokenOf(identity)
-  for (let time = 0; time < 5; time += 1) expect(await status(token)).toBe(503)
+  for (let time = 0; time < 5; time += 1) {
+    const { status, headers } = await list(token)
+    expect(status).toBe(503)
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(2)
+  }
   expect(provider.asked).toBe(1)
   provider.answer = good
   await sleep(2_100)

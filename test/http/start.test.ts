@@ -6,12 +6,12 @@ import { parseEnv } from "node:util"
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { call, resultOf } from "../support/mcp.ts"
+import { freePort } from "../support/port.ts"
 import {
   type Command,
   descendants,
   type Ended,
   endAll,
-  freePort,
   isAlive,
   newPlace,
   type Place,
@@ -24,6 +24,10 @@ const READY = /Waxseal runs on .*\n[\s\S]*curl[\s\S]*\n\n/
 const STOPPED: Ended = { code: 0, output: expect.any(String), errors: "" }
 
 afterAll(endAll)
+
+function commandLine(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, "latin1")
+}
 
 async function started(command: Command): Promise<Command> {
   await command.prints(READY)
@@ -116,7 +120,7 @@ describe("npm start", () => {
     const port = String(await freePort())
     const { process, ended } = await started(start(place, ["--port", port]))
     const family = descendants(process.pid ?? 0)
-    const isNode = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("serve.ts")
+    const isNode = (pid: number) => commandLine(pid).includes("serve.ts")
     for (const pid of family.filter(isNode)) globalThis.process.kill(pid, "SIGKILL")
     process.kill("SIGKILL")
     await ended
@@ -169,6 +173,13 @@ describe("npm start", () => {
     await expect.poll(() => family.filter(isAlive), { timeout: 5_000 }).toEqual([])
   })
 
+  it.skipIf(!existsSync("/proc"))("ends with its runtime, and says so", async () => {
+    const command = await started(start(newPlace(), ["--port", String(await freePort())]))
+    const [runtime = 0] = descendants(command.process.pid ?? 0).filter((pid) => commandLine(pid).includes("workerd"))
+    process.kill(runtime, "SIGKILL")
+    expect(await command.ended).toMatchObject({ code: 1, errors: "The runtime has ended by itself; start again.\n" })
+  })
+
   it.each(["SIGTERM", "SIGKILL"] as const)("ends when npm is ended by %s", async (signal) => {
     const place = newPlace()
     await endBy(signal, await started(run(place, "npm", ["start"], { PORT: String(await freePort()) })))
@@ -183,6 +194,12 @@ describe("npm start", () => {
     command.process.kill("SIGTERM")
     expect((await command.ended).code).toBe(0)
     expect(family.filter(isAlive)).toEqual([])
+  })
+
+  it.skipIf(!existsSync("/proc"))("refuses a state folder that cannot be made", async () => {
+    expect(await refusal(start({ ...newPlace(), state: "/proc/waxseal/state" }, []))).toBe(
+      "The state folder /proc/waxseal/state cannot be used: ENOENT.\n",
+    )
   })
 
   it("sees that another program holds the other address of localhost", async () => {

@@ -486,3 +486,34 @@ describe("branches", () => {
     expect(await report(two, { state: other.state, responses: yes })).toMatchObject({ status: "already_used" })
   })
 })
+
+describe("a deployment between two legs", () => {
+  it("that renames a step ends what was asked under the old name", async () => {
+    const { ask, report } = stage()
+    const steps = (pinned: string, asked: string) =>
+      operation({ ...OPTIONS, name: "steps" }, async (op) => {
+        await op.pin(pinned, z.number(), () => 1)
+        await op.ask(asked, form(Approval, "Sure?"))
+        return op.commit({ effect: async () => done({}, "Done.") })
+      })
+    for (const renamed of [steps("fee", "approval"), steps("price", "consent")]) {
+      const { state } = await ask(steps("price", "approval"))
+      const responses = { ...yes, consent: yes.approval }
+      expect(await report(renamed, { state, responses })).toMatchObject({ status: "policy_changed" })
+    }
+  })
+
+  it("that lost the key of stored results keeps the outcome, and runs nothing again", async () => {
+    const before = stage()
+    const { sealer } = before.parts
+    const after = stage({ sealer })
+    const { definition, counted } = launch()
+    const { state } = await before.ask(definition)
+    await before.report(definition, { state, responses: yes })
+    expect(await after.report(definition, { state, responses: yes })).toMatchObject({
+      status: "completed",
+      data: { resultOmitted: true },
+    })
+    expect(counted.ran).toBe(1)
+  })
+})
