@@ -9,7 +9,13 @@ import { type Bindings, type Incoming, servicesOf } from "./services.ts"
 import { baseUrl, checkHost, checkRing, type Settings, settingsOf } from "./settings.ts"
 import { VERSION } from "./version.ts"
 
-type RouteArguments = [settings: Settings, env: Bindings, context: ExecutionContext]
+/** Of one request, beside itself: its URL, what is configured, and what the platform gives. */
+interface Place {
+  readonly url: URL
+  readonly settings: Settings
+  readonly env: Bindings
+  readonly context: ExecutionContext
+}
 
 /** What a Worker exports as its default. */
 export interface McpWorker {
@@ -26,24 +32,24 @@ export interface McpWorker {
  */
 export function createWorker(createServer: CreateServer): McpWorker {
   const serveMcp = createMcpEndpoint(createServer)
-  const router = Router<Incoming, RouteArguments, Response | undefined>()
+  const router = Router<Incoming, [Place], Response | undefined>()
     .all("*", refuseWrongPlace)
     .get("/", welcome)
     .get("/healthz", () => Response.json({ status: "ok", version: VERSION }))
-    .get(metadataPath(MCP_PATH), (request, settings) => {
+    .get(metadataPath(MCP_PATH), (_request, { url, settings }) => {
       const issuer = settings.auth.mode === "jwt" ? settings.auth.issuer : undefined
-      return resourceMetadata(`${base(request, settings)}${MCP_PATH}`, issuer, MCP_SCOPES)
+      return resourceMetadata(`${baseUrl(settings, url)}${MCP_PATH}`, issuer, MCP_SCOPES)
     })
-    .all(MCP_PATH, (request, settings, env, context) => {
+    .all(MCP_PATH, (request, { url, settings, env, context }) => {
       const { verifier, parts } = servicesOf(settings, env)
-      return serveMcp(request, { base: base(request, settings), verifier, parts: parts(request, context) })
+      return serveMcp(request, { base: baseUrl(settings, url), verifier, parts: parts(request, context) })
     })
 
-  async function answer(request: Incoming, ...args: RouteArguments): Promise<Response> {
+  async function answer(request: Incoming, place: Place): Promise<Response> {
     try {
       // RFC 9110 9.3.2: HEAD is GET without the body, which the platform leaves out.
       const asked = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request
-      const response = await router.fetch(asked, ...args)
+      const response = await router.fetch(asked, place)
       return response ?? problem("not_found", "There is nothing at this path; / names the endpoints.")
     } catch (error) {
       log({ event: "fault", name: "worker", error: errorName(error) })
@@ -55,22 +61,18 @@ export function createWorker(createServer: CreateServer): McpWorker {
     async fetch(request, env, context) {
       const result = settingsOf(env)
       if (!result.ok) return misconfigured(`${result.setting}: ${result.problem}`)
-      if (!URL.canParse(request.url))
-        return problem("bad_request", "The Host header is no host; send the one you call.")
+      const url = URL.parse(request.url)
+      if (url === null) return problem("bad_request", "The Host header is no host; send the one you call.")
       const { settings } = result
-      return crossOrigin(request, settings.allowedOrigins, () => answer(request, settings, env, context))
+      return crossOrigin(request, settings.allowedOrigins, () => answer(request, { url, settings, env, context }))
     },
   }
 }
 
 /** Settings that are good in themselves may not do here (another host than localhost) or now (no key that seals). */
-function refuseWrongPlace(request: Request, settings: Settings): Response | undefined {
-  const sentence = checkHost(settings, new URL(request.url)) ?? checkRing(settings, Date.now())
+function refuseWrongPlace(_request: Request, { url, settings }: Place): Response | undefined {
+  const sentence = checkHost(settings, url) ?? checkRing(settings, Date.now())
   return sentence === undefined ? undefined : misconfigured(sentence)
-}
-
-function base(request: Request, settings: Settings): string {
-  return baseUrl(settings, new URL(request.url))
 }
 
 function misconfigured(sentence: string): Response {
@@ -78,8 +80,8 @@ function misconfigured(sentence: string): Response {
   return problem("misconfigured", "A setting is missing or wrong; the operator's log names it.")
 }
 
-function welcome(request: Request, settings: Settings): Response {
-  const origin = base(request, settings)
+function welcome(_request: Request, { url, settings }: Place): Response {
+  const origin = baseUrl(settings, url)
   return new Response(`Waxseal ${VERSION}: sealed, single-use requestState for MCP.
 
 MCP endpoint   ${origin}${MCP_PATH}

@@ -58,7 +58,8 @@ export function tenantNamed(name: string, tenantClaim: string | undefined): Tena
   return `${tenantClaim === undefined ? "issuer" : "claim"}:${name}` as TenantId
 }
 
+const AnyClaims = z.record(z.string(), z.unknown())
+
 function claimedName(verified: unknown, claim: string): string | undefined {
-  const claims = z.record(z.string(), z.unknown()).safeParse(verified)
-  return Name.safeParse(claims.data?.[claim]).data
+  return Name.safeParse(AnyClaims.safeParse(verified).data?.[claim]).data
 }

@@ -1,5 +1,6 @@
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server"
 import { type Inquiry, runInquiry } from "../operation/index.ts"
+import { convertedOnce } from "./converted-once.ts"
 import { createLegs } from "./legs.ts"
 import type { Offer } from "./offer.ts"
 import { askResult, NEEDS_NEWER_CLIENT, outcomeError } from "./wire.ts"
@@ -9,7 +10,8 @@ export function inquiryPrompt<Input>(
   inquiry: Inquiry<Input, GetPromptResult>,
   config: { readonly title: string; readonly description: string },
 ): Offer {
-  const { name, input: argsSchema } = inquiry
+  const { name } = inquiry
+  const argsSchema = convertedOnce(inquiry.input)
   return {
     method: "prompts/get",
     takes: (target) => target === name,

@@ -3,6 +3,7 @@ import type {
   InputRequiredResult,
   ScopeChallengeHandler,
   ServerContext,
+  StandardSchemaWithJSON,
   ToolAnnotations,
 } from "@modelcontextprotocol/server"
 import { z } from "zod"
@@ -16,6 +17,7 @@ import {
   runInquiry,
   runOperation,
 } from "../operation/index.ts"
+import { convertedOnce } from "./converted-once.ts"
 import { createLegs } from "./legs.ts"
 import type { Offer } from "./offer.ts"
 import { askResult, NEEDS_NEWER_CLIENT } from "./wire.ts"
@@ -44,22 +46,26 @@ export function operationTool<Input>(
   { result, ...config }: ToolConfig & { readonly result: Record<string, z.ZodOptional> },
 ): Offer {
   const outputSchema = z.object({ ...OUTCOME, ...result })
-  const { name, input: inputSchema } = operation
-  return tool(name, { ...config, inputSchema, outputSchema }, (call, parts) => runOperation(operation, call, parts))
+  const { name, input } = operation
+  return tool(name, input, { ...config, outputSchema: convertedOnce(outputSchema) }, (call, parts) =>
+    runOperation(operation, call, parts),
+  )
 }
 
 /** Offers an inquiry as a tool. */
 export function inquiryTool<Input>(inquiry: Inquiry<Input, CallToolResult>, config: ToolConfig): Offer {
-  const { name, input: inputSchema } = inquiry
-  return tool(name, { ...config, inputSchema }, (call, parts) => runInquiry(inquiry, call, parts))
+  const { name, input } = inquiry
+  return tool(name, input, config, (call, parts) => runInquiry(inquiry, call, parts))
 }
 
 function tool(
   name: string,
-  config: ToolConfig & { readonly inputSchema: z.ZodType; readonly outputSchema?: z.ZodObject },
+  input: z.ZodType,
+  { scopeChallenge, ...config }: ToolConfig & { readonly outputSchema?: StandardSchemaWithJSON },
   run: (call: Call, parts: RuntimeParts) => Promise<InquiryEnd<CallToolResult>>,
 ): Offer {
-  const { scopeChallenge: _, ...unguarded } = config
+  const unguarded = { ...config, inputSchema: convertedOnce(input) }
+  const guarded = { ...unguarded, ...(scopeChallenge && { scopeChallenge }) }
   return {
     method: "tools/call",
     takes: (target) => target === name,
@@ -71,7 +77,7 @@ function tool(
         register(server) {
           server.registerTool(
             name,
-            exchange.called.hasState ? unguarded : config,
+            exchange.called.hasState ? unguarded : guarded,
             async (_input: unknown, context: ServerContext) =>
               era === "legacy" ? errorResult(NEEDS_NEWER_CLIENT) : toolResult(await legs.end(context)),
           )

@@ -35,9 +35,20 @@ async function readBytes(request: Request): Promise<Bytes> {
   if (request.body === null) return { kind: "bytes", bytes: new ArrayBuffer(0) }
   const timeUp = Promise.withResolvers<Bytes>()
   const timer = setTimeout(() => timeUp.resolve({ kind: "too_slow" }), LIMIT_MS)
-  const read = await Promise.race([readUpTo(request.body.getReader(), LIMIT_BYTES), timeUp.promise])
+  const read = isShort(request) ? readAll(request) : readUpTo(request.body.getReader(), LIMIT_BYTES)
+  const bytes = await Promise.race([read, timeUp.promise])
   clearTimeout(timer)
-  return read
+  return bytes
+}
+
+/** A declared length bounds the body: the platform delivers no byte beyond it (RFC 9112 6.2). */
+function isShort({ headers }: Request): boolean {
+  const length = headers.get("Content-Length")
+  return length !== null && Number(length) <= LIMIT_BYTES
+}
+
+async function readAll(request: Request): Promise<Bytes> {
+  return { kind: "bytes", bytes: await request.arrayBuffer() }
 }
 
 async function readUpTo(reader: ReadableStreamDefaultReader<Uint8Array>, limit: number): Promise<Bytes> {
@@ -52,9 +63,11 @@ async function readUpTo(reader: ReadableStreamDefaultReader<Uint8Array>, limit: 
   return length > limit ? { kind: "too_large" } : { kind: "bytes", bytes: await new Blob(chunks).arrayBuffer() }
 }
 
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
+
 function decode(bytes: ArrayBuffer): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes)
+    return strictUtf8.decode(bytes)
   } catch {
     return undefined
   }
@@ -62,8 +75,10 @@ function decode(bytes: ArrayBuffer): string | undefined {
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const OPENING = [0x5b, 0x7b]
-const CLOSING = [0x5d, 0x7d]
+const OPENING_BRACKET = 0x5b
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACKET = 0x5d
+const CLOSING_BRACE = 0x7d
 
 /** Counts brackets outside strings. Of text that is no JSON it may say anything: the parser has its turn next. */
 function isTooDeep(text: string): boolean {
@@ -75,8 +90,8 @@ function isTooDeep(text: string): boolean {
       if (code === BACKSLASH) at += 1
       else if (code === QUOTE) inString = false
     } else if (code === QUOTE) inString = true
-    else if (OPENING.includes(code)) depth += 1
-    else if (CLOSING.includes(code)) depth -= 1
+    else if (code === OPENING_BRACKET || code === OPENING_BRACE) depth += 1
+    else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) depth -= 1
     if (depth > LIMIT_DEPTH) return true
   }
   return false

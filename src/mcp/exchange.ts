@@ -26,6 +26,8 @@ export interface Called {
 
 const Members = z.custom<Readonly<Record<string, unknown>>>((value) => typeof value === "object" && value !== null)
 
+const Text = z.string()
+
 const Message = z.object({ method: z.string(), params: Members.optional() })
 
 /** Reads what a body asks for, and of each method only the member that is its own. */
@@ -33,7 +35,7 @@ export function readCalled(body: unknown): Called {
   const { method, params } = Message.safeParse(body).data ?? {}
   return {
     method,
-    target: z.string().safeParse(params?.[method === "resources/read" ? "uri" : "name"]).data,
+    target: Text.safeParse(params?.[method === "resources/read" ? "uri" : "name"]).data,
     arguments: params?.["arguments"],
     hasState: params?.["requestState"] !== undefined,
   }

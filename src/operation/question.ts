@@ -22,7 +22,9 @@ export interface Question<Answer> {
 /** The answer that a question gives. */
 export type AnswerOf<Asked> = Asked extends Question<infer Answer> ? Answer : never
 
+const Sealable = z.json()
+
 /** An answer in the form in which it is sealed. */
 export function sealable(answer: unknown): Json {
-  return z.json().parse(answer)
+  return Sealable.parse(answer)
 }
