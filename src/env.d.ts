@@ -3,5 +3,8 @@ declare namespace Cloudflare {
   interface Env {
     readonly LEDGER: DurableObjectNamespace<import("./ledger/index.ts").Ledger>
     readonly REGISTRY: DurableObjectNamespace<import("./mcp/demo/registry.ts").Registry>
+    /** Optional: without them nobody is limited. */
+    readonly MCP_RATE_LIMIT?: RateLimit
+    readonly API_RATE_LIMIT?: RateLimit
   }
 }

@@ -1,19 +1,35 @@
-/** Stable codes of errors outside MCP's own. */
-export type ProblemCode = "misconfigured" | "bad_request" | "origin_not_allowed" | "not_found" | "internal"
+import type { Json } from "./brands.ts"
 
-const STATUS: Record<ProblemCode, readonly [status: number, title: string]> = {
-  misconfigured: [503, "The service is not configured"],
-  bad_request: [400, "Bad request"],
-  origin_not_allowed: [403, "Origin not allowed"],
-  not_found: [404, "Not found"],
-  internal: [500, "Internal error"],
+/** What all problems of one code have in common. */
+export interface ProblemKind {
+  readonly status: number
+  readonly title: string
 }
 
+/** Problems of any endpoint outside MCP's own, by their stable code. */
+export const COMMON_PROBLEMS = {
+  misconfigured: { status: 503, title: "The service is not configured" },
+  bad_request: { status: 400, title: "Bad request" },
+  origin_not_allowed: { status: 403, title: "Origin not allowed" },
+  not_found: { status: 404, title: "Not found" },
+  internal: { status: 500, title: "Internal error" },
+} as const satisfies Record<string, ProblemKind>
+
+export const PROBLEM_MEDIA_TYPE = "application/problem+json"
+
 /** An RFC 9457 problem document. `detail` says what is wrong and what to do, and repeats nothing that must stay secret. */
-export function problem(code: ProblemCode, detail: string): Response {
-  const [status, title] = STATUS[code]
-  return Response.json(
-    { type: "about:blank", title, status, detail, code },
-    { status, headers: { "Content-Type": "application/problem+json" } },
-  )
+export function problemDocument(
+  { status, title }: ProblemKind,
+  code: string,
+  detail: string,
+  members: Readonly<Record<string, Json>> = {},
+) {
+  return { type: "about:blank", title, status, detail, code, ...members }
+}
+
+/** A common problem as a whole answer. */
+export function problem(code: keyof typeof COMMON_PROBLEMS, detail: string): Response {
+  const kind = COMMON_PROBLEMS[code]
+  const headers = { "Content-Type": PROBLEM_MEDIA_TYPE }
+  return Response.json(problemDocument(kind, code, detail), { status: kind.status, headers })
 }

@@ -1,23 +1,30 @@
+import type { ApiParts } from "./api/index.ts"
 import { createVerifier, jurisdictionsOf, type Verifier } from "./auth/index.ts"
-import { chooseHome, createLedgerClient, type Ledger } from "./ledger/index.ts"
+import { chooseHome, createKeyedLedgerClient, createLedgerClient, type Ledger } from "./ledger/index.ts"
 import { log } from "./observe.ts"
 import type { RuntimeParts } from "./operation/index.ts"
-import { createResultBox, createSealer } from "./seal/index.ts"
+import { createRateLimiter, type RateLimiter } from "./rate-limit.ts"
+import { createResultBox, createSealer, listKeys } from "./seal/index.ts"
 import type { Settings } from "./settings.ts"
 
 /** A request as the platform delivers it, with what it says of where the request entered. */
 export type Incoming = Request<unknown, IncomingRequestCfProperties>
 
-/** What a Worker of this library needs bound. */
+/** What a Worker of this library needs bound; without the limits nobody is limited. */
 export interface Bindings {
   readonly LEDGER: DurableObjectNamespace<Ledger>
+  readonly MCP_RATE_LIMIT?: RateLimit
+  readonly API_RATE_LIMIT?: RateLimit
 }
 
 /** What one configuration makes. Made once an isolate: it holds derived keys and the issuer's, and nothing else. */
 export interface Services {
   readonly verifier: Verifier
+  readonly mcpRateLimiter: RateLimiter
   /** What operations at `/mcp` run on, for one request. */
-  readonly parts: (request: Incoming, context: ExecutionContext) => RuntimeParts
+  readonly mcpParts: (request: Incoming, context: ExecutionContext) => RuntimeParts
+  /** What `/v1` runs on, for one request. */
+  readonly apiParts: (request: Incoming) => ApiParts
 }
 
 const made = new WeakMap<Settings, Services>()
@@ -32,16 +39,35 @@ export function servicesOf(settings: Settings, env: Bindings): Services {
 
 function createServices(settings: Settings, env: Bindings): Services {
   const { ring, ledgerShards, stateTtlSeconds } = settings
-  const sealer = createSealer({ purpose: "mcp", ring, now, random })
   const results = createResultBox({ ring, now, random })
-  const ledger = createLedgerClient({ namespace: env.LEDGER, purpose: "mcp", jurisdictions: jurisdictionsOf(settings) })
+  const ledgerAt = { namespace: env.LEDGER, jurisdictions: jurisdictionsOf(settings) }
+  const mcp = {
+    sealer: createSealer({ purpose: "mcp", ring, now, random }),
+    ledger: createLedgerClient({ ...ledgerAt, purpose: "mcp" }),
+  }
+  const api = {
+    sealer: createSealer({ purpose: "api", ring, now, random }),
+    ledger: createLedgerClient({ ...ledgerAt, purpose: "api" }),
+    keyedLedger: createKeyedLedgerClient(ledgerAt),
+    rateLimiter: createRateLimiter(env.API_RATE_LIMIT),
+  }
+  const homeOf = (request: Incoming) => chooseHome(request.cf, ledgerShards, (length) => random(new Uint8Array(length)))
   return {
     verifier: createVerifier(settings.auth),
-    parts: (request, context) => ({
-      sealer,
+    mcpRateLimiter: createRateLimiter(env.MCP_RATE_LIMIT),
+    apiParts: (request) => ({
+      ...api,
       results,
-      ledger,
-      home: () => chooseHome(request.cf, ledgerShards, (length) => random(new Uint8Array(length))),
+      listKeys: () => listKeys(ring, now()),
+      home: () => homeOf(request),
+      now,
+      random,
+      observe: log,
+    }),
+    mcpParts: (request, context) => ({
+      ...mcp,
+      results,
+      home: () => homeOf(request),
       now,
       random,
       ttlSeconds: stateTtlSeconds,

@@ -1,16 +1,16 @@
-import { Router } from "itty-router"
-import { MCP_SCOPES, metadataPath, resourceMetadata } from "./auth/index.ts"
+import { Router, type RouterType } from "itty-router"
+import { metadataPath, resourceMetadata } from "./auth/index.ts"
 import { crossOrigin } from "./cors.ts"
 import { errorName } from "./error-name.ts"
-import { type CreateServer, createMcpEndpoint, MCP_PATH } from "./mcp/endpoint.ts"
 import { log } from "./observe.ts"
 import { problem } from "./problem.ts"
+import type { Resource } from "./resource.ts"
 import { type Bindings, type Incoming, servicesOf } from "./services.ts"
 import { baseUrl, checkHost, checkRing, type Settings, settingsOf } from "./settings.ts"
 import { VERSION } from "./version.ts"
 
-/** Of one request, beside itself: its URL, what is configured, and what the platform gives. */
-interface Place {
+/** What one request goes by, beside itself. */
+interface Given {
   readonly url: URL
   readonly settings: Settings
   readonly env: Bindings
@@ -18,38 +18,31 @@ interface Place {
 }
 
 /** What a Worker exports as its default. */
-export interface McpWorker {
+export interface ResourceWorker {
   fetch(request: Incoming, env: Bindings, context: ExecutionContext): Promise<Response>
 }
 
 /**
- * Makes a Worker whose MCP endpoint is at `/mcp`, with its metadata and its health beside it. It reads its settings from
- * its environment, where `LEDGER` is bound to the class `Ledger` of this library; wrong ones answer 503 `misconfigured`.
+ * Makes a Worker of protected resources, with their metadata and its health beside them. It reads its settings from its
+ * environment, where `LEDGER` is bound to the class `Ledger` of this library; while one is missing or wrong every path
+ * answers 503 `misconfigured`, and the log names it.
  *
  * @example
  * export { Ledger } from "waxseal"
- * export default createWorker(serverOf({ name: "my-server", version: "1.0.0" }, [myTool]))
+ * export default createWorker([mcpResource(serverOf({ name: "my-server", version: "1.0.0" }, [myTool]))])
  */
-export function createWorker(createServer: CreateServer): McpWorker {
-  const serveMcp = createMcpEndpoint(createServer)
-  const router = Router<Incoming, [Place], Response | undefined>()
+export function createWorker(resources: readonly Resource[]): ResourceWorker {
+  const router = Router<Incoming, [Given], Response | undefined>()
     .all("*", refuseWrongPlace)
-    .get("/", welcome)
+    .get("/", (_request, { url, settings }) => welcome(baseUrl(settings, url), resources))
     .get("/healthz", () => Response.json({ status: "ok", version: VERSION }))
-    .get(metadataPath(MCP_PATH), (_request, { url, settings }) => {
-      const issuer = settings.auth.mode === "jwt" ? settings.auth.issuer : undefined
-      return resourceMetadata(`${baseUrl(settings, url)}${MCP_PATH}`, issuer, MCP_SCOPES)
-    })
-    .all(MCP_PATH, (request, { url, settings, env, context }) => {
-      const { verifier, parts } = servicesOf(settings, env)
-      return serveMcp(request, { base: baseUrl(settings, url), verifier, parts: parts(request, context) })
-    })
+  for (const resource of resources) addRoutes(router, resource)
 
-  async function answer(request: Incoming, place: Place): Promise<Response> {
+  async function answer(request: Incoming, given: Given): Promise<Response> {
     try {
       // RFC 9110 9.3.2: HEAD is GET without the body, which the platform leaves out.
       const asked = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request
-      const response = await router.fetch(asked, place)
+      const response = await router.fetch(asked, given)
       return response ?? problem("not_found", "There is nothing at this path; / names the endpoints.")
     } catch (error) {
       log({ event: "fault", name: "worker", error: errorName(error) })
@@ -69,8 +62,24 @@ export function createWorker(createServer: CreateServer): McpWorker {
   }
 }
 
+function addRoutes(
+  router: RouterType<Incoming, [Given], Response | undefined>,
+  { path, route, scopes, serve, documents = {} }: Resource,
+): void {
+  router.all(route, (request, { url, settings, env, context }) =>
+    serve(request, { base: baseUrl(settings, url), services: servicesOf(settings, env), context }),
+  )
+  router.get(metadataPath(path), (_request, { url, settings }) => {
+    const issuer = settings.auth.mode === "jwt" ? settings.auth.issuer : undefined
+    return resourceMetadata(`${baseUrl(settings, url)}${path}`, issuer, scopes)
+  })
+  for (const [at, document] of Object.entries(documents)) {
+    router.get(at, (_request, { url, settings }) => document(baseUrl(settings, url)))
+  }
+}
+
 /** Settings that are good in themselves may not do here (another host than localhost) or now (no key that seals). */
-function refuseWrongPlace(_request: Request, { url, settings }: Place): Response | undefined {
+function refuseWrongPlace(_request: Request, { url, settings }: Given): Response | undefined {
   const sentence = checkHost(settings, url) ?? checkRing(settings, Date.now())
   return sentence === undefined ? undefined : misconfigured(sentence)
 }
@@ -80,12 +89,18 @@ function misconfigured(sentence: string): Response {
   return problem("misconfigured", "A setting is missing or wrong; the operator's log names it.")
 }
 
-function welcome(_request: Request, { url, settings }: Place): Response {
-  const origin = baseUrl(settings, url)
+function welcome(base: string, resources: readonly Resource[]): Response {
+  const lines = resources.flatMap(({ title, path, documents = {} }) => [
+    line(title, base, path),
+    ...Object.keys(documents).map((at) => line("", base, at)),
+    line("  metadata", base, metadataPath(path)),
+  ])
   return new Response(`Waxseal ${VERSION}: sealed, single-use requestState for MCP.
 
-MCP endpoint   ${origin}${MCP_PATH}
-Metadata       ${origin}${metadataPath(MCP_PATH)}
-Health         ${origin}/healthz
+${[...lines, line("Health", base, "/healthz")].join("\n")}
 `)
+}
+
+function line(title: string, base: string, path: string): string {
+  return `${title.padEnd(14)} ${base}${path}`
 }

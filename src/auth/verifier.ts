@@ -2,7 +2,7 @@ import { jwtVerify } from "jose"
 import type { AuthSettings } from "../settings.ts"
 import { anonymous, type Identity, identityFromClaims } from "./identity.ts"
 import { KeysUnavailable, keySource } from "./keys.ts"
-import { MCP_SCOPES } from "./scopes.ts"
+import { API_SCOPES, MCP_SCOPES } from "./scopes.ts"
 import { VerifiedTokens } from "./verified-tokens.ts"
 
 export type Verified =
@@ -21,7 +21,7 @@ const CLOCK_TOLERANCE_SECONDS = 5
 
 /** Makes the verifier of one configuration. Make it once: it remembers the issuer's keys and the tokens it verified. */
 export function createVerifier(settings: AuthSettings): Verifier {
-  if (settings.mode === "none") return async () => ({ ok: true, identity: anonymous(MCP_SCOPES) })
+  if (settings.mode === "none") return async () => ({ ok: true, identity: anonymous([...MCP_SCOPES, ...API_SCOPES]) })
   const { issuer, tenantClaim } = settings
   const key = keySource(settings.keys)
   const verifiedTokens = new VerifiedTokens()

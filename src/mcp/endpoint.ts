@@ -1,18 +1,23 @@
 import { type AuthInfo, createMcpHandler, type McpServer } from "@modelcontextprotocol/server"
 import { metadataPath, refuse, type Verifier } from "../auth/index.ts"
+import { readBody } from "../body.ts"
 import type { RuntimeParts } from "../operation/index.ts"
-import { readBody } from "./body.ts"
+import { PERIOD_SECONDS, type RateLimiter } from "../rate-limit.ts"
 import { type Exchange, readCalled } from "./exchange.ts"
 import type { Era } from "./offer.ts"
 
 /** Where the endpoint lives. */
 export const MCP_PATH = "/mcp"
 
+/** Largest request body: 1 MiB. */
+const BODY_LIMIT_BYTES = 1_048_576
+
 /** What the endpoint needs to know of its surroundings to answer one request. */
 export interface Surroundings {
   /** The origin that this deployment is known by. */
   readonly base: string
   readonly verifier: Verifier
+  readonly rateLimiter: RateLimiter
   readonly parts: RuntimeParts
 }
 
@@ -53,7 +58,7 @@ function authInfo({ identity }: Exchange, { base }: Surroundings): AuthInfo {
 }
 
 async function enter(request: Request, surroundings: Surroundings): Promise<Exchange | Response> {
-  const { base, verifier, parts } = surroundings
+  const { base, verifier, rateLimiter, parts } = surroundings
   const audience = `${base}${MCP_PATH}`
   const metadata = `${base}${metadataPath(MCP_PATH)}`
 
@@ -63,7 +68,9 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
   if (!verified.ok) return refuse(verified, metadata)
   if (!verified.identity.scopes.has("mcp")) return refuse({ problem: "insufficient_scope", scope: "mcp" }, metadata)
 
-  const body = await readBody(request)
+  if (rateLimiter && !(await rateLimiter(verified.identity.principal))) return tooMany()
+
+  const body = await readBody(request, BODY_LIMIT_BYTES)
   switch (body.kind) {
     case "too_large":
       return rpcError(413, -32_600, "The body is larger than 1 MiB; send less.")
@@ -77,6 +84,11 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
       if (Array.isArray(body.value)) return rpcError(400, -32_600, "Send one message a request; batches are not taken.")
       return { identity: verified.identity, audience, body: body.value, called: readCalled(body.value), parts }
   }
+}
+
+function tooMany(): Response {
+  const headers = { "Retry-After": String(PERIOD_SECONDS) }
+  return rpcError(429, -32_000, `Too many requests; try again in ${PERIOD_SECONDS} seconds.`, headers)
 }
 
 function rpcError(status: number, code: number, message: string, headers: Record<string, string> = {}): Response {

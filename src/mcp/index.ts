@@ -3,5 +3,5 @@
  * Knows operations and identities; knows nothing of how state is sealed or where records live.
  */
 export { Registry } from "./demo/registry.ts"
-export { type CreateServer, createMcpEndpoint, MCP_PATH } from "./endpoint.ts"
+export { mcpResource } from "./resource.ts"
 export { createServer } from "./server.ts"

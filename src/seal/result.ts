@@ -1,4 +1,4 @@
-import type { Json, OperationId, TenantId } from "../brands.ts"
+import type { Json, TenantId } from "../brands.ts"
 import { SealError } from "./errors.ts"
 import { concat, parseStart, writeStart } from "./layout.ts"
 import { RESULT_LIMIT_BYTES } from "./limits.ts"
@@ -14,7 +14,8 @@ const PURPOSE = "result"
 
 export interface ResultBinding {
   readonly tenant: TenantId
-  readonly operation: OperationId
+  /** A sealed operation's id, or what names a keyed one and is no such id. */
+  readonly operation: string
 }
 
 /** Encrypts what an operation's record keeps, so that the store alone reveals no result. */

@@ -1,5 +1,3 @@
-/** Largest request body, in bytes: 1 MiB. */
-const LIMIT_BYTES = 1_048_576
 /** Deepest nesting of arrays and objects: arguments may go 64 deep, and lie in an envelope. */
 const LIMIT_DEPTH = 96
 /** A body must have arrived within this time. */
@@ -15,9 +13,12 @@ export type Body =
   /** Not UTF-8, or not JSON. */
   | { readonly kind: "unreadable" }
 
-/** Reads a body as JSON. Size, time and depth are bounded before any of it is looked at, whatever its headers say. */
-export async function readBody(request: Request): Promise<Body> {
-  const read = await readBytes(request)
+/**
+ * Reads a body of at most so many bytes as JSON. Size, time and depth are bounded before any of it is looked at, whatever
+ * its headers say.
+ */
+export async function readBody(request: Request, limitBytes: number): Promise<Body> {
+  const read = await readBytes(request, limitBytes)
   if (read.kind !== "bytes") return read
   const text = decode(read.bytes)
   if (text === undefined) return { kind: "unreadable" }
@@ -31,20 +32,21 @@ export async function readBody(request: Request): Promise<Body> {
 
 type Bytes = { readonly kind: "bytes"; readonly bytes: ArrayBuffer } | Extract<Body, { kind: "too_large" | "too_slow" }>
 
-async function readBytes(request: Request): Promise<Bytes> {
+async function readBytes(request: Request, limitBytes: number): Promise<Bytes> {
   if (request.body === null) return { kind: "bytes", bytes: new ArrayBuffer(0) }
   const timeUp = Promise.withResolvers<Bytes>()
   const timer = setTimeout(() => timeUp.resolve({ kind: "too_slow" }), LIMIT_MS)
-  const read = isShort(request) ? readAll(request) : readUpTo(request.body.getReader(), LIMIT_BYTES)
+  const isShort = declaredLength(request) <= limitBytes
+  const read = isShort ? readAll(request) : readUpTo(request.body.getReader(), limitBytes)
   const bytes = await Promise.race([read, timeUp.promise])
   clearTimeout(timer)
   return bytes
 }
 
-/** A declared length bounds the body: the platform delivers no byte beyond it (RFC 9112 6.2). */
-function isShort({ headers }: Request): boolean {
+/** In bytes. It bounds the body: the platform delivers no byte beyond it (RFC 9112 6.2). Without one it is infinite. */
+function declaredLength({ headers }: Request): number {
   const length = headers.get("Content-Length")
-  return length !== null && Number(length) <= LIMIT_BYTES
+  return length === null ? Number.POSITIVE_INFINITY : Number(length)
 }
 
 async function readAll(request: Request): Promise<Bytes> {

@@ -1,0 +1,170 @@
+import { z } from "zod"
+import { VERSION } from "../version.ts"
+import type { Endpoint } from "./endpoint.ts"
+import { ENDPOINTS } from "./endpoints.ts"
+import { PROBLEMS, type ProblemCode } from "./problems.ts"
+import { documented, reference } from "./schemas/common.ts"
+import { API_PATH } from "./serve.ts"
+
+/** What any endpoint may answer, whatever it does. */
+const EVERYWHERE: readonly ProblemCode[] = [
+  "origin_not_allowed",
+  "unauthorized",
+  "invalid_token",
+  "rate_limited",
+  "internal",
+  "misconfigured",
+  "keys_unavailable",
+]
+
+const WITH_BODY: readonly ProblemCode[] = [
+  "invalid_json",
+  "invalid_body",
+  "unsupported_media_type",
+  "body_too_large",
+  "body_too_slow",
+]
+
+let described: ReturnType<typeof describe> | undefined
+
+/** The OpenAPI 3.1 document of `/v1`, made of the schemas that validate. For anybody: it holds no secret. */
+export function openApi(base: string): Response {
+  // On demand: no other request needs it.
+  described ??= describe()
+  return Response.json(
+    { openapi: "3.1.1", ...described, servers: [{ url: base }] },
+    { headers: { "Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=300" } },
+  )
+}
+
+function describe() {
+  const problems = Object.keys(PROBLEMS) as ProblemCode[]
+  const schemas = problems.map(problemSchema)
+  z.union(schemas).register(documented, { id: "Problem" })
+  return {
+    info: {
+      title: "Waxseal",
+      version: VERSION,
+      description:
+        "Sealed, single-use requestState for MCP, and operations that run once. Errors are problem documents (RFC 9457) with a stable `code`. Another method on a path is answered with 405 `method_not_allowed` and `Allow`, another path with 404 `not_found`.",
+    },
+    security: [],
+    paths: paths(),
+    components: {
+      schemas: components(),
+      securitySchemes: {
+        accessToken: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "JWT",
+          description: `An access token whose audience is this API (the server's URL and ${API_PATH}). The roles of a requirement are scopes.`,
+        },
+      },
+    },
+  }
+}
+
+function problemSchema(code: ProblemCode) {
+  const kind = PROBLEMS[code]
+  const members = "members" in kind ? kind.members : {}
+  return z
+    .strictObject({
+      type: z.literal("about:blank"),
+      title: z.literal(kind.title),
+      status: z.literal(kind.status),
+      detail: z.string(),
+      code: z.literal(code),
+      ...members,
+    })
+    .register(documented, { id: problemName(code) })
+}
+
+function problemName(code: ProblemCode): string {
+  return `problem.${code}`
+}
+
+/** Every schema that was registered under a name, referring to others by theirs. */
+function components(): Record<string, unknown> {
+  const { schemas } = z.toJSONSchema(documented, {
+    io: "input",
+    metadata: documented,
+    unrepresentable: "any",
+    uri: (id) => reference(id).$ref,
+  })
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, { $id: _id, $schema: _dialect, id: _name, ...schema }]) => [name, schema]),
+  )
+}
+
+function paths(): Record<string, Record<string, unknown>> {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const endpoint of ENDPOINTS) {
+    const path = `${API_PATH}${endpoint.path}`
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint) }
+  }
+  return paths
+}
+
+function operation(endpoint: Endpoint): Record<string, unknown> {
+  const { name, summary, scope, method, body } = endpoint
+  return {
+    operationId: name,
+    summary,
+    security: [{ accessToken: scope === undefined ? [] : [scope] }],
+    parameters: parameters(endpoint),
+    ...(method === "POST" && { requestBody: { required: true, content: content("application/json", body) } }),
+    responses: responses(endpoint),
+  }
+}
+
+function parameters({ parameters, path }: Endpoint): unknown[] {
+  return Object.entries(parameters.shape).map(([name, schema]) => {
+    const inPath = path.includes(`{${name}}`)
+    return { name, in: inPath ? "path" : "query", required: inPath, schema: inline(schema) }
+  })
+}
+
+function responses({ answers, problems, scope, method, parameters }: Endpoint): Record<string, unknown> {
+  const codes = [
+    ...EVERYWHERE,
+    ...(scope === undefined ? [] : (["insufficient_scope"] as const)),
+    ...(method === "POST" ? WITH_BODY : []),
+    ...(Object.keys(parameters.shape).length === 0 ? [] : (["invalid_parameter"] as const)),
+    ...problems,
+  ]
+  const good = Object.entries(answers).map(([status, schema]) => [
+    status,
+    { description: "Done.", content: content("application/json", schema) },
+  ])
+  const bad = Object.entries(Object.groupBy(codes, (code) => PROBLEMS[code].status)).map(([status, codes = []]) => [
+    status,
+    {
+      description: codes.map((code) => `\`${code}\``).join(", "),
+      ...headers(Number(status)),
+      content: {
+        "application/problem+json": {
+          schema: { oneOf: codes.map((code) => reference(problemName(code))) },
+        },
+      },
+    },
+  ])
+  return Object.fromEntries([...good, ...bad])
+}
+
+function headers(status: number): { headers?: Record<string, unknown> } {
+  const text = { schema: { type: "string" } }
+  if (status === 401 || status === 403) return { headers: { "WWW-Authenticate": text } }
+  if (status === 429 || status === 503) return { headers: { "Retry-After": text } }
+  return {}
+}
+
+function content(mediaType: string, schema: z.ZodType) {
+  const examples = documented.get(schema)?.examples ?? []
+  return { [mediaType]: { schema: inline(schema), ...(examples.length > 0 && { example: examples[0] }) } }
+}
+
+/** A reference to a schema that has a name, or the schema itself. */
+function inline(schema: z.ZodType): unknown {
+  const id = documented.get(schema)?.id
+  return id === undefined ? z.toJSONSchema(schema, { io: "input", metadata: documented }) : reference(id)
+}

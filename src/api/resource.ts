@@ -1,0 +1,15 @@
+import { API_SCOPES } from "../auth/index.ts"
+import type { Resource } from "../resource.ts"
+import { openApi } from "./openapi.ts"
+import { API_PATH, serveApi } from "./serve.ts"
+
+/** The sealing API, under `/v1`, with its OpenAPI document. */
+export const apiResource: Resource = {
+  title: "Sealing API",
+  path: API_PATH,
+  route: `${API_PATH}/*`,
+  scopes: API_SCOPES,
+  serve: (request, { base, services: { verifier, apiParts } }) =>
+    serveApi(request, { base, verifier, parts: apiParts(request) }),
+  documents: { "/openapi.json": openApi },
+}

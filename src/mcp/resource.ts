@@ -1,0 +1,18 @@
+import { MCP_SCOPES } from "../auth/index.ts"
+import type { Resource } from "../resource.ts"
+import { type CreateServer, createMcpEndpoint, MCP_PATH } from "./endpoint.ts"
+
+/** The MCP endpoint of one kind of server, at `/mcp`. */
+export function mcpResource(createServer: CreateServer): Resource {
+  const endpoint = createMcpEndpoint(createServer)
+  return {
+    title: "MCP endpoint",
+    path: MCP_PATH,
+    route: MCP_PATH,
+    scopes: MCP_SCOPES,
+    serve(request, { base, services, context }) {
+      const { verifier, mcpRateLimiter: rateLimiter, mcpParts } = services
+      return endpoint(request, { base, verifier, rateLimiter, parts: mcpParts(request, context) })
+    },
+  }
+}
