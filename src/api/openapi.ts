@@ -120,7 +120,7 @@ function operation(endpoint: Endpoint): Record<string, unknown> {
 function parameters({ parameters, path }: Endpoint): unknown[] {
   return Object.entries(parameters.shape).map(([name, schema]) => {
     const inPath = path.includes(`{${name}}`)
-    return { name, in: inPath ? "path" : "query", required: inPath, schema: inline(schema) }
+    return { name, in: inPath ? "path" : "query", required: inPath, schema: referenceTo(schema) }
   })
 }
 
@@ -160,11 +160,12 @@ function headers(status: number): { headers?: Record<string, unknown> } {
 
 function content(mediaType: string, schema: z.ZodType) {
   const examples = documented.get(schema)?.examples ?? []
-  return { [mediaType]: { schema: inline(schema), ...(examples.length > 0 && { example: examples[0] }) } }
+  return { [mediaType]: { schema: referenceTo(schema), ...(examples.length > 0 && { example: examples[0] }) } }
 }
 
-/** A reference to a schema that has a name, or the schema itself. */
-function inline(schema: z.ZodType): unknown {
-  const id = documented.get(schema)?.id
-  return id === undefined ? z.toJSONSchema(schema, { io: "input", metadata: documented }) : reference(id)
+/** Parameters, bodies and answers are all components of their own. */
+function referenceTo(schema: z.core.$ZodType): { readonly $ref: string } {
+  const id = documented.get(schema instanceof z.ZodExactOptional ? schema.unwrap() : schema)?.id
+  if (id === undefined) throw new Error("A schema of an endpoint has no name in the document; register it with an id.")
+  return reference(id)
 }

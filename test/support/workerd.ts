@@ -23,6 +23,8 @@ export interface WorkerOptions {
   readonly storage: string
   /** Default: a free one. */
   readonly port?: number
+  /** By binding, how many calls of one key pass in 10 seconds; default: no such bindings. */
+  readonly rateLimits?: Readonly<Record<string, number>>
   /** Default 1. So many services run the bundle, each with isolates of its own, and share the objects of the first. */
   readonly replicas?: number
 }
@@ -54,10 +56,10 @@ export interface Running {
  * @throws with the runtime's own words when the Worker does not start
  */
 export async function startWorker(options: WorkerOptions): Promise<Running> {
-  const { bundle = await buildBundle(), bindings, storage, port = 0, replicas = 1 } = options
+  const { bundle = await buildBundle(), bindings, storage, port = 0, rateLimits = {}, replicas = 1 } = options
   await mkdir(storage, { recursive: true })
   const names = ["worker", ...Array.from({ length: replicas - 1 }, (_, index) => `replica-${index + 2}`)]
-  const config = await writeConfig(configOf(bundle, Object.keys(bindings), names), bundle.folder)
+  const config = await writeConfig(configOf(bundle, Object.keys(bindings), rateLimits, names), bundle.folder)
   const addresses = names.map((name, index) => `--socket-addr=${name}=127.0.0.1:${index === 0 ? port : 0}`)
   const child = spawn(
     WORKERD,
@@ -135,13 +137,18 @@ async function writeConfig(text: string, folder: string): Promise<string> {
 }
 
 /** In the schema of workerd.capnp; JSON strings of names, dates and flags are Cap'n Proto strings too. */
-function configOf(bundle: Bundle, settings: readonly string[], names: readonly string[]): string {
+function configOf(
+  bundle: Bundle,
+  settings: readonly string[],
+  rateLimits: Readonly<Record<string, number>>,
+  names: readonly string[],
+): string {
   const namespaces = Object.values(bundle.objects).map(
     (className) => `(className = ${quote(className)}, uniqueKey = ${quote(className)}, enableSql = true)`,
   )
   const objects = `durableObjectNamespaces = [${namespaces.join(", ")}],
       durableObjectStorage = (localDisk = "storage"),`
-  const services = names.map((name, index) => service(name, bundle, settings, index === 0 ? objects : ""))
+  const services = names.map((name, index) => service(name, bundle, settings, rateLimits, index === 0 ? objects : ""))
   const sockets = names.map((name) => `(name = ${quote(name)}, service = ${quote(name)})`)
   return `using Workerd = import "/workerd/workerd.capnp";
 
@@ -153,13 +160,40 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
   ],
   sockets = [${sockets.join(", ")}],
+  extensions = [(modules = [(name = ${quote(RATE_LIMIT_MODULE)}, internal = true, esModule = ${quote(RATE_LIMIT)})])],
 );
 `
 }
 
-function service(name: string, bundle: Bundle, settings: readonly string[], objects: string): string {
+/** Stands in for the platform's own counters, which raw workerd has none of. */
+const RATE_LIMIT_MODULE = "waxseal-test:rate-limit"
+const RATE_LIMIT = `export default function ({ limit }) {
+  const windows = new Map()
+  return {
+    async limit({ key }) {
+      const now = Date.now()
+      const known = windows.get(key)
+      const window = known && now < known.endsAt ? known : { calls: 0, endsAt: now + 10_000 }
+      windows.set(key, window)
+      window.calls += 1
+      return { success: window.calls <= limit }
+    },
+  }
+}`
+
+function service(
+  name: string,
+  bundle: Bundle,
+  settings: readonly string[],
+  rateLimits: Readonly<Record<string, number>>,
+  objects: string,
+): string {
   const bindings = [
     ...settings.map((setting) => `(name = ${quote(setting)}, fromEnvironment = ${quote(setting)})`),
+    ...Object.entries(rateLimits).map(
+      ([binding, limit]) =>
+        `(name = ${quote(binding)}, wrapped = (moduleName = ${quote(RATE_LIMIT_MODULE)}, innerBindings = [(name = "limit", json = "${limit}")]))`,
+    ),
     ...Object.entries(bundle.objects).map(
       ([binding, className]) =>
         `(name = ${quote(binding)}, durableObjectNamespace = (className = ${quote(className)}, serviceName = "worker"))`,

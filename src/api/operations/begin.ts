@@ -34,7 +34,7 @@ export const begin = endpoint({
   parameters: KeyParameters,
   body: BeginBody,
   answers: { 200: EndedBody, 201: BegunBody },
-  problems: ["operation_in_progress", "operation_outcome_unknown", "operation_mismatch"],
+  problems: ["operation_in_progress", "operation_outcome_unknown", "operation_mismatch", "overloaded"],
   handle: async (call, body, { key }) => {
     const { parts } = call
     const input = await inputOf(body)

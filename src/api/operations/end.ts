@@ -27,7 +27,7 @@ export const complete = endpoint({
   parameters: KeyParameters,
   body: CompleteBody,
   answers: { 200: CompletedBody },
-  problems: ["stale_claim", "result_too_large"],
+  problems: ["stale_claim", "result_too_large", "overloaded"],
   handle: (call, { claim, result, principal }, { key }) =>
     record(call, keyOf(call, key, principal), readClaim(claim), "completed", result),
 })
@@ -41,7 +41,7 @@ export const fail = endpoint({
   parameters: KeyParameters,
   body: FailBody,
   answers: { 200: FailedBody },
-  problems: ["stale_claim", "result_too_large"],
+  problems: ["stale_claim", "result_too_large", "overloaded"],
   handle: (call, { claim, error, retryable, principal }, { key }) => {
     const named = keyOf(call, key, principal)
     return retryable
@@ -59,7 +59,7 @@ export const renew = endpoint({
   parameters: KeyParameters,
   body: RenewBody,
   answers: { 200: RenewedBody },
-  problems: ["stale_claim"],
+  problems: ["stale_claim", "overloaded"],
   handle: async (call, { claim, leaseSeconds, principal }, { key }) => {
     const answer = await call.parts.keyedLedger.renew(keyOf(call, key, principal), readClaim(claim), leaseSeconds)
     if (answer.status === "stale") return staleClaim()

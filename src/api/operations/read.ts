@@ -18,7 +18,7 @@ export const read = endpoint({
   parameters: ReadParameters,
   body: NO_BODY,
   answers: { 200: StandingBody },
-  problems: ["unknown_operation"],
+  problems: ["unknown_operation", "overloaded"],
   handle: async (call, _body, { key, principal }) => {
     const named = keyOf(call, key, principal)
     return standing(call.parts, named, await call.parts.keyedLedger.read(named))

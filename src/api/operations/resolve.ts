@@ -16,7 +16,7 @@ export const resolve = endpoint({
   parameters: KeyParameters,
   body: ResolveBody,
   answers: { 200: EndedBody },
-  problems: ["not_unknown", "result_too_large"],
+  problems: ["not_unknown", "result_too_large", "overloaded"],
   handle: async (call, resolution, { key }) => {
     const { parts } = call
     const { outcome } = resolution

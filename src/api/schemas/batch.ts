@@ -20,7 +20,11 @@ export const BatchBody = z
   .register(documented, { id: "BatchBody" })
 
 const BatchAnswer = z.strictObject({
-  status: z.int().register(documented, { description: "As the call by itself would have been answered." }),
+  status: z
+    .int()
+    .min(200)
+    .max(599)
+    .register(documented, { description: "As the call by itself would have been answered." }),
   body: z.unknown().register(documented, {
     anyOf: ["SealedBody", "OpenedBody", "RedeemedBody", "Problem"].map(reference),
   }),

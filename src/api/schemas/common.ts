@@ -25,7 +25,7 @@ const utf8 = new TextEncoder()
 export const Text = z
   .string()
   .min(1)
-  .max(LONGEST_TEXT_BYTES)
+  .max(LONGEST_TEXT_BYTES, { abort: true })
   .refine(
     (text) => text.isWellFormed() && utf8.encode(text).length <= LONGEST_TEXT_BYTES,
     `must be at most ${LONGEST_TEXT_BYTES} bytes of UTF-8 without lone surrogates`,
@@ -34,6 +34,7 @@ export const Text = z
 
 /** The calling server's word for its user is all there is: its own access token stands for it. */
 export const PrincipalName = Text.transform((name) => name as Principal).register(documented, {
+  id: "Principal",
   description: "The user on whose behalf the server calls, as it names its users.",
 })
 

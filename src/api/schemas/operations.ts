@@ -8,7 +8,10 @@ export const DEFAULT_RETENTION_SECONDS = 86_400
 const Key = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters, percent-encoded")
-  .register(documented, { description: "Yours: 1 to 255 visible ASCII characters, percent-encoded." })
+  .register(documented, {
+    id: "OperationKey",
+    description: "Yours: 1 to 255 visible ASCII characters, percent-encoded.",
+  })
 
 export const KeyParameters = z.object({ key: Key })
 export const ReadParameters = z.object({ key: Key, principal: PrincipalName.exactOptional() })

@@ -22,7 +22,7 @@ export const redeem = endpoint({
   parameters: NO_PARAMETERS,
   body: RedeemBody,
   answers: { 200: RedeemedBody },
-  problems: ["invalid_request_state", "already_redeemed"],
+  problems: ["invalid_request_state", "already_redeemed", "overloaded"],
   handle: redeemState,
 })
 
