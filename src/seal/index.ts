@@ -5,6 +5,7 @@
  */
 export { base64UrlToBytes, bytesToBase64Url } from "./base64url.ts"
 export { SealError, type SealErrorCode } from "./errors.ts"
+export { type PublicHeader, readHeader } from "./inspect.ts"
 export { canonicalJson, digestArguments } from "./json.ts"
 export {
   CLOCK_SKEW_SECONDS,

@@ -1,11 +1,10 @@
 import { hkdf } from "@noble/hashes/hkdf.js"
 import { sha256 } from "@noble/hashes/sha2.js"
-import { bytesToHex } from "@noble/hashes/utils.js"
 import { z } from "zod"
 import { base64UrlToBytes } from "./base64url.ts"
 import { numberAt } from "./bytes.ts"
 import { pae } from "./pae.ts"
-import type { KeyRing, RingKey } from "./ring.ts"
+import { type KeyRing, keyName, type RingKey } from "./ring.ts"
 import { sipHash } from "./siphash.ts"
 import { KEY_BYTES, SUITES } from "./suites.ts"
 
@@ -89,9 +88,10 @@ function firstProblem({ issues }: z.ZodError): string {
 function ringKey({ key, suite: number, sealsFrom, sealsUntil }: Entry, successorFrom = Infinity): RingKey {
   const suite = SUITES[number]
   const derived = hkdf(sha256, key, undefined, pae(LABEL, String(number)), KEY_ID_BYTES + HINT_KEY_BYTES)
+  const id = numberAt(derived, 0, KEY_ID_BYTES)
   return {
-    id: numberAt(derived, 0, KEY_ID_BYTES),
-    name: bytesToHex(derived.subarray(0, KEY_ID_BYTES)),
+    id,
+    name: keyName(id),
     suite,
     sealsFrom,
     sealsUntil: sealsUntil ?? successorFrom,

@@ -27,6 +27,11 @@ export interface KeyRing {
   readonly keys: readonly RingKey[]
 }
 
+/** A key id as people see it. */
+export function keyName(id: number): string {
+  return id.toString(16).padStart(8, "0")
+}
+
 /** What may be shown of a key. Every key of the ring opens stored results, whatever its state. */
 export interface KeyListing {
   readonly keyId: string
