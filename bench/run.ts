@@ -2,10 +2,11 @@ import { parseArgs } from "node:util"
 import { ledger } from "./ledger.ts"
 import { type Figure, mergeIntoResults, printTable } from "./lib/figures.ts"
 import { type Effort, mcp } from "./mcp.ts"
+import { seal } from "./seal.ts"
 
 const EFFORT: Effort = { pairs: 40, seconds: 0.5 }
 
-const groups: Readonly<Record<string, (effort: Effort) => Promise<Figure[]>>> = { mcp, ledger }
+const groups: Readonly<Record<string, (effort: Effort) => Promise<Figure[]>>> = { seal, mcp, ledger }
 
 const { values } = parseArgs({ options: { only: { type: "string" } } })
 const chosen = values.only === undefined ? Object.keys(groups) : [values.only]
