@@ -61,7 +61,10 @@ export function createKeyedLedgerClient({ namespace, jurisdictions }: KeyedLedge
     },
     async resolve(key, ending) {
       checkEnding(ending)
-      const resolution = { call: crypto.getRandomValues(new Uint8Array(CALL_BYTES)), ending }
+      const standing = await call(key, (stub, id) => stub.read(id))
+      if (standing.status !== "unknown") return { status: "not_unknown" }
+      const { attempt } = standing
+      const resolution = { attempt, call: crypto.getRandomValues(new Uint8Array(CALL_BYTES)), ending }
       return call(key, (stub, id) => stub.resolve(id, resolution))
     },
     async read(key) {

@@ -81,7 +81,7 @@ export type ReadAnswer =
     }
   | { readonly status: "absent" }
 
-/** Runs operations under keys of their callers' choosing. One call is one hop to one object. */
+/** Runs operations under keys of their callers' choosing. One call is one hop to one object, `resolve` two. */
 export interface KeyedLedgerClient {
   /**
    * Takes the operation for one attempt, or says what stands in the record. While another attempt runs, the call waits

@@ -16,6 +16,8 @@ import type {
 
 /** Says what became of an attempt that cannot say it any more. */
 export interface Resolution {
+  /** The number of the attempt, so that a call that arrives late says nothing of the next one. */
+  readonly attempt: number
   /** Tells the same call made again, because its answer was lost, from another one. */
   readonly call: Uint8Array
   readonly ending: Ending
@@ -30,6 +32,7 @@ type Standing =
   | { readonly is: "recorded"; readonly outcome: KeyedOutcome; readonly row: KeyedRow }
 
 const STALE = { status: "stale" } as const
+const NOT_UNKNOWN = { status: "not_unknown" } as const
 
 /**
  * Decides about keyed operations. Every verb is one synchronous block: it reads, decides and writes with nothing in
@@ -91,8 +94,9 @@ export class KeyedOperations {
     return { status: "renewed", leaseEndsAt }
   }
 
-  resolve(now: number, id: Uint8Array, { call, ending }: Resolution): ResolveAnswer {
+  resolve(now: number, id: Uint8Array, { attempt, call, ending }: Resolution): ResolveAnswer {
     const standing = this.#standing(now, id)
+    if (standing.is === "absent" || attemptOf(standing.row) !== attempt) return NOT_UNKNOWN
     switch (standing.is) {
       case "unknown": {
         const { row } = standing
@@ -100,9 +104,9 @@ export class KeyedOperations {
       }
       case "free":
       case "recorded":
-        return sameBytes(standing.row.attempt, call) ? ended(standing.row) : { status: "not_unknown" }
+        return sameBytes(standing.row.attempt, call) ? ended(standing.row) : NOT_UNKNOWN
       default:
-        return { status: "not_unknown" }
+        return NOT_UNKNOWN
     }
   }
 

@@ -25,12 +25,13 @@ const given: fc.Arbitrary<GivenKeyed> = fc.record({
   fromLast: fc.nat(2),
   elsewhere: fc.option(key, { nil: undefined, freq: 1 }),
 })
+const resolution = fc.record({ attempt: fc.constantFrom(1, 1, 2), call: fc.nat(2), ending })
 
 const change = fc.oneof<fc.MaybeWeightedArbitrary<KeyedCall>[]>(
   { weight: 3, arbitrary: fc.record({ verb: fc.constant("begin"), key, by }) },
   { weight: 2, arbitrary: fc.record({ verb: fc.constant("end"), given, ending }) },
   { weight: 1, arbitrary: fc.record({ verb: fc.constant("renew"), given, leaseSeconds }) },
-  { weight: 1, arbitrary: fc.record({ verb: fc.constant("resolve"), key, call: fc.nat(2), ending }) },
+  { weight: 1, arbitrary: fc.record({ verb: fc.constant("resolve"), key, by: resolution }) },
 )
 const read: fc.Arbitrary<KeyedCall> = fc.record({ verb: fc.constant("read"), key })
 const aWhile = fc.constantFrom(1, 999, 30_000, MINUTE, 15 * MINUTE, HOUR, 24 * HOUR, -1, -MINUTE, -2 * HOUR)

@@ -38,11 +38,13 @@ export class KeyedModel {
     return { status: "renewed", leaseEndsAt }
   }
 
-  resolve(time: number, key: string, call: number, { end, body }: KeyedModelEnding): KeyedModelAnswer {
+  resolve(time: number, key: string, { attempt, call, ending }: KeyedModelResolution): KeyedModelAnswer {
     const now = this.#clock(time)
+    const { end, body } = ending
     const record = this.#alive(now, key)
-    if (record?.end !== undefined && record.resolvedBy === call) return ended(record)
-    const isUnknown = record !== undefined && record.end === undefined && now >= record.at && !record.rerun
+    if (record?.fence !== attempt) return { status: "not_unknown" }
+    if (record.end !== undefined && record.resolvedBy === call) return ended(record)
+    const isUnknown = record.end === undefined && now >= record.at && !record.rerun
     if (!isUnknown) return { status: "not_unknown" }
     return this.#finish(key, { ...record, claim: undefined, resolvedBy: call, end, body, at: now })
   }
@@ -97,6 +99,13 @@ export interface KeyedModelAttempt extends KeyedModelTerms {
 export interface KeyedModelEnding {
   readonly end: "completed" | "failed" | "rerun"
   readonly body?: number | undefined
+}
+
+export interface KeyedModelResolution {
+  /** The number of the attempt that it speaks of. */
+  readonly attempt: number
+  readonly call: number
+  readonly ending: KeyedModelEnding
 }
 
 interface KeyedModelRecord extends KeyedModelTerms {

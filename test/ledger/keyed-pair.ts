@@ -2,7 +2,13 @@ import { env } from "cloudflare:workers"
 import { expect, vi } from "vitest"
 import { sameBytes } from "../../src/ledger/claim.ts"
 import { type BeginAnswer, type EndAnswer, type Ending, Ledger, type ReadAnswer } from "../../src/ledger/index.ts"
-import { KeyedModel, type KeyedModelAnswer, type KeyedModelAttempt, type KeyedModelEnding } from "./keyed-model.ts"
+import {
+  KeyedModel,
+  type KeyedModelAnswer,
+  type KeyedModelAttempt,
+  type KeyedModelEnding,
+  type KeyedModelResolution,
+} from "./keyed-model.ts"
 
 /** One of the claims given so far, counted from the last, used on its own key or on another. */
 export interface GivenKeyed {
@@ -14,7 +20,7 @@ export type KeyedCall =
   | { readonly verb: "begin"; readonly key: string; readonly by: KeyedModelAttempt }
   | { readonly verb: "end"; readonly given: GivenKeyed; readonly ending: KeyedModelEnding }
   | { readonly verb: "renew"; readonly given: GivenKeyed; readonly leaseSeconds: number }
-  | { readonly verb: "resolve"; readonly key: string; readonly call: number; readonly ending: KeyedModelEnding }
+  | { readonly verb: "resolve"; readonly key: string; readonly by: KeyedModelResolution }
   | { readonly verb: "read"; readonly key: string }
 
 export type KeyedStep = "alarm" | "crash" | { readonly clockMoves: number } | { readonly calls: readonly KeyedCall[] }
@@ -81,11 +87,12 @@ export class KeyedPair {
         }
       }
       case "resolve": {
-        const resolution = { call: sixteen(100 + call.call), ending: endingOf(call.ending) }
+        const { attempt, call: number, ending } = call.by
+        const resolution = { attempt, call: sixteen(100 + number), ending: endingOf(ending) }
         const answer = this.#ledger.resolve(idOf(call.key), resolution)
         return {
           answer: async () => ({ ...(await answer) }),
-          expected: this.#model.resolve(this.#time, call.key, call.call, call.ending),
+          expected: this.#model.resolve(this.#time, call.key, call.by),
         }
       }
       case "read": {

@@ -13,8 +13,12 @@ export function keyedAttempt(changes: Partial<KeyedAttempt> = {}): KeyedAttempt 
 }
 
 export function keyedClaimOf(answer: BeginAnswer): Claim {
+  return claimedOf(answer).claim
+}
+
+export function claimedOf(answer: BeginAnswer): Extract<BeginAnswer, { status: "claimed" }> {
   if (answer.status !== "claimed") expect.fail(`expected a claim, not ${answer.status}`)
-  return answer.claim
+  return answer
 }
 
 export function operationKey(changes: Partial<OperationKey> = {}): OperationKey {

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test"
 import { beforeEach, expect, test } from "vitest"
 import type { Ending } from "../../src/ledger/index.ts"
-import { keyedAttempt, keyedClaimOf, keyedId, RETENTION_SECONDS } from "./keyed-support.ts"
+import { claimedOf, keyedAttempt, keyedClaimOf, keyedId, RETENTION_SECONDS } from "./keyed-support.ts"
 import {
   crashed,
   freshObject,
@@ -29,7 +29,7 @@ beforeEach(() => {
   id = keyedId()
 })
 
-const resolution = (ending: Ending) => ({ call: randomBytes(16), ending })
+const resolution = (ending: Ending, attempt = 1) => ({ attempt, call: randomBytes(16), ending })
 const begun = async (changes: Parameters<typeof keyedAttempt>[0] = {}) =>
   keyedClaimOf(await object.begin(id, keyedAttempt(changes)))
 
@@ -174,6 +174,18 @@ test("an unknown outcome is resolved to run again, and its first owner can say n
   for (const ending of [COMPLETED, RERUN]) expect(await object.end(id, claim, ending)).toEqual(STALE)
   expect(await object.begin(id, keyedAttempt())).toMatchObject({ status: "claimed", attempt: 2 })
   expect(await object.resolve(id, mine)).toEqual(NOT_UNKNOWN)
+})
+
+test("a resolution that arrives again late says nothing of the next attempt, whose effect may have happened", async () => {
+  await begun()
+  setClock(LEASE_ENDS_AT)
+  const mine = resolution(RERUN)
+  await object.resolve(id, mine)
+  const { leaseEndsAt } = claimedOf(await object.begin(id, keyedAttempt()))
+  setClock(leaseEndsAt)
+  expect(await object.resolve(id, mine)).toEqual(NOT_UNKNOWN)
+  expect(await object.begin(id, keyedAttempt())).toMatchObject({ status: "unknown", attempt: 2 })
+  expect(await object.resolve(id, resolution(RERUN, 2))).toMatchObject({ status: "ended" })
 })
 
 test("only a claim of this very attempt ends or renews it", async () => {
