@@ -7,8 +7,8 @@ import { z } from "zod"
 
 const Effect = z.object({
   label: z.string(),
-  /** How the first request of an operation fares. */
-  temper: z.enum(["steady", "reluctant", "rude", "slow"]),
+  /** How the first request of an operation fares; one that is fickle fares badly time and again. */
+  temper: z.enum(["steady", "reluctant", "rude", "slow", "fickle"]),
   policy: z.enum(["report", "rerun"]),
   key: z.string(),
 })
@@ -17,6 +17,8 @@ type Effect = z.infer<typeof Effect>
 
 /** Longer than the effect's lease. */
 const TOO_LONG_MS = 1_300
+/** Of one that is fickle: mostly it does nothing, and says so. */
+const MOODS = ["reluctant", "reluctant", "reluctant", "steady", "rude"] as const
 
 const arrived = new Set<string>()
 const receipts: { readonly label: string; readonly key: string; readonly receipt: string }[] = []
@@ -28,14 +30,20 @@ const server = createServer((request, response) => {
 
 async function run(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const effect = Effect.parse(await json(request))
-  const temper = arrived.has(effect.label) ? "steady" : effect.temper
-  arrived.add(effect.label)
+  const temper = temperOf(effect)
   await sleep(Math.random() * 30)
   if (temper === "reluctant") return void response.writeHead(503).end()
   const receipt = count(effect)
-  if (temper === "rude") return void request.destroy()
+  if (temper === "rude") return void request.socket.destroy()
   await sleep(temper === "slow" ? TOO_LONG_MS : Math.random() * 30)
   response.end(JSON.stringify({ receipt }))
+}
+
+function temperOf({ label, temper }: Effect): Effect["temper"] {
+  if (temper === "fickle") return MOODS[Math.floor(Math.random() * MOODS.length)] ?? "steady"
+  const isFirst = !arrived.has(label)
+  arrived.add(label)
+  return isFirst ? temper : "steady"
 }
 
 /** Effects that may run again honour their key, as the policy asks of them; of the others each run is one more. */

@@ -42,8 +42,8 @@ export async function historiesOf(world: World, subjects: readonly Subject[]): P
   const counted = (await world.counted()).map(({ label, receipt }) => ({ name: label, effect: receipt }))
   const created = await Promise.all(TENANTS.map((tenant) => databasesOf(world, tenant)))
   const made = Map.groupBy([...counted, ...created.flat()], ({ name }) => name)
-  return subjects.map(({ kind, name, seen }) => {
-    return { kind, name, seen, effects: (made.get(name) ?? []).map(({ effect }) => effect) }
+  return subjects.map(({ kind, name, seen, claims }) => {
+    return { kind, name, seen, claims, effects: (made.get(name) ?? []).map(({ effect }) => effect) }
   })
 }
 

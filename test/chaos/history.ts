@@ -10,6 +10,8 @@ export type Told =
   | { readonly says: "outcome"; readonly outcome: string; readonly result: string }
   /** What stands there for other input. */
   | { readonly says: "already_used"; readonly recorded: string }
+  /** The key belongs to other input, for as long as its record lives. */
+  | { readonly says: "mismatch" }
   | { readonly says: "in_progress" | "outcome_unknown" }
   /** Nothing was done, and the same may be sent again. */
   | { readonly says: "given_back" }
@@ -26,15 +28,26 @@ export interface Seen {
   readonly heard: number
 }
 
-export const KINDS = ["provision", "report", "rerun", "redeem"] as const
+/** A claim that was given, and the number of its attempt. */
+export interface HeldClaim {
+  readonly attempt: number
+  readonly claim: string
+}
+
+export const SEALED_KINDS = ["provision", "report", "rerun", "redeem"] as const
+export const KEYED_KINDS = ["keyed report", "keyed rerun"] as const
+export const KINDS = [...SEALED_KINDS, ...KEYED_KINDS] as const
 
 export type Kind = (typeof KINDS)[number]
+export type KeyedKind = (typeof KEYED_KINDS)[number]
 
 /** All that was seen of one operation, by its clients and by the world that its effect changes. */
 export interface History {
   readonly kind: Kind
   readonly name: string
   readonly seen: readonly Seen[]
+  /** As far as clients hear of them: of keyed operations alone. */
+  readonly claims: readonly HeldClaim[]
   /** One entry for each thing that was made: what a result must show that speaks of it. */
   readonly effects: readonly string[]
 }

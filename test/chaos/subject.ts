@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import { z } from "zod"
 import { post, type Spoken, speak, told } from "./client.ts"
-import type { Input, Kind, Seen, Told } from "./history.ts"
+import type { HeldClaim, Input, Kind, Seen, Told } from "./history.ts"
+import { keyedOperation } from "./keyed.ts"
 import type { Random } from "./random.ts"
 import type { World } from "./world.ts"
 
@@ -14,10 +15,11 @@ export interface Subject {
   readonly name: string
   readonly inputs: readonly [Input, ...Input[]]
   readonly seen: Seen[]
+  readonly claims: readonly HeldClaim[]
   readonly send: (input: Input, patience?: number) => Promise<Told>
 }
 
-const TEMPERS = ["steady", "steady", "reluctant", "rude", "slow"] as const
+const TEMPERS = ["steady", "steady", "reluctant", "rude", "slow", "fickle"] as const
 
 export const TENANTS = ["acme", "globex", "initech"] as const
 
@@ -32,6 +34,11 @@ const REDEEM_DEADLINE_MS = 900_000
 
 let names = 0
 
+function freshName(kind: Kind): string {
+  names += 1
+  return `${kind}-${names}`
+}
+
 /** Sends an input once, and puts down what was sent and heard. The client goes away after `patience` milliseconds. */
 export async function ask(subject: Subject, input: Input, patience?: number): Promise<Told> {
   const sent = performance.now()
@@ -40,17 +47,25 @@ export async function ask(subject: Subject, input: Input, patience?: number): Pr
   return told
 }
 
-type Temper = (typeof TEMPERS)[number]
+export type Temper = (typeof TEMPERS)[number]
 
 /** Begins an operation. The temper says how the first run of a counted effect fares. */
-export function begin(
+export async function begin(
   world: World,
   random: Random,
   kind: Kind,
   tenant: string,
   temper: Temper = random.oneOf(TEMPERS),
 ): Promise<Subject> {
-  return kind === "redeem" ? redemption(world, random, tenant) : dialogue(world, random, kind, tenant, temper)
+  switch (kind) {
+    case "redeem":
+      return redemption(world, random, tenant)
+    case "keyed report":
+    case "keyed rerun":
+      return keyedOperation(world, random, { kind, tenant, name: freshName(kind), temper })
+    default:
+      return dialogue(world, random, kind, tenant, temper)
+  }
 }
 
 /** Asks until there is a question; at times the first answer is a bad one, so that there are two states to go on from. */
@@ -61,8 +76,7 @@ async function dialogue(
   tenant: string,
   temper: Temper,
 ): Promise<Subject> {
-  names += 1
-  const name = `${kind}-${names}`
+  const name = freshName(kind)
   const { tool, key, values } = TOOLS[kind]
   const sent = kind === "provision" ? { name } : { label: name, temper }
   const call = { token: await world.token(tenant), name: tool, arguments: sent }
@@ -83,6 +97,7 @@ async function dialogue(
     name,
     inputs: [input, ...others],
     seen: [],
+    claims: [],
     send: async ({ answers, state }, patience) =>
       told(await speak(world, { ...call, requestState: state, inputResponses: JSON.parse(answers) }, patience)),
   }
@@ -111,6 +126,7 @@ async function redemption(world: World, random: Random, tenant: string): Promise
     name: operation,
     inputs: [by(), by(), by()],
     seen: [],
+    claims: [],
     async send({ answers }, patience) {
       const answer = await post(world, "/redeem", {}, JSON.stringify({ key, by: JSON.parse(answers) }), patience)
       return "why" in answer ? { says: "nothing", why: answer.why } : redeemed(Redeemed.parse(answer.json))

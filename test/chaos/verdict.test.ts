@@ -6,12 +6,13 @@ const LEFT = { answers: "left", state: "1" }
 const RIGHT = { answers: "right", state: "1" }
 const completed = (result = "with receipt"): Told => ({ says: "outcome", outcome: "completed", result })
 const usedBy = (recorded: string): Told => ({ says: "already_used", recorded })
+const MISMATCH: Told = { says: "mismatch" }
 const LOST: Told = { says: "nothing", why: "lost" }
 
 /** Told one after the other. */
 function history(seen: readonly [input: typeof LEFT, told: Told][], changes: Partial<History> = {}): History {
   const times = seen.map(([input, told], index) => ({ input, told, sent: index * 10, heard: index * 10 + 5 }))
-  return { kind: "report", name: "one", seen: times, effects: ["receipt"], ...changes }
+  return { kind: "report", name: "one", seen: times, claims: [], effects: ["receipt"], ...changes }
 }
 
 test.for<[string, History]>([
@@ -45,6 +46,25 @@ test.for<[string, History]>([
     ]),
   ],
   ["declined", history([[RIGHT, { says: "outcome", outcome: "declined", result: "" }]], { effects: [] })],
+  [
+    "a key that belongs to other input, and whose second attempt completed",
+    history(
+      [
+        [RIGHT, MISMATCH],
+        [LEFT, { says: "given_back" }],
+        [LEFT, completed()],
+        [RIGHT, MISMATCH],
+      ],
+      {
+        kind: "keyed report",
+        claims: [
+          { attempt: 1, claim: "a" },
+          { attempt: 1, claim: "a" },
+          { attempt: 2, claim: "b" },
+        ],
+      },
+    ),
+  ],
 ])("nothing is wrong with: %s", ([, good]) => {
   expect(judge(good)).toEqual([])
 })
@@ -108,6 +128,30 @@ test.for<[string, History]>([
   ],
   ["may run again", history([[LEFT, { says: "outcome_unknown" }]], { kind: "rerun" })],
   ["without an outcome", history([[LEFT, usedBy("completed")]], { effects: [] })],
+  [
+    "for input that it told a mismatch",
+    history([
+      [LEFT, MISMATCH],
+      [LEFT, completed()],
+    ]),
+  ],
+  [
+    "then mismatch for the same input",
+    history([
+      [LEFT, completed()],
+      [LEFT, MISMATCH],
+    ]),
+  ],
+  ["without an outcome for anybody", history([[LEFT, MISMATCH]], { effects: [] })],
+  [
+    "gave attempt 2 2 times",
+    history([[LEFT, completed()]], {
+      claims: [
+        { attempt: 2, claim: "a" },
+        { attempt: 2, claim: "b" },
+      ],
+    }),
+  ],
   ["nobody is told", history([[LEFT, { says: "given_back" }]])],
 ])("a fault is found: %s", ([fault, bad]) => {
   expect(judge(bad).join("\n")).toContain(fault)

@@ -4,7 +4,7 @@ type Outcome = Extract<Told, { says: "outcome" }>
 
 /** Everything that is wrong with an operation's whole history, after all its clients have asked to the end. */
 export function judge(history: History): string[] {
-  return [...oneOutcome(history), ...keptOutcome(history), ...fittingEffects(history), ...cameToRest(history)]
+  return [oneOutcome, oneHolder, keptOutcome, keptInput, fittingEffects, cameToRest].flatMap((rule) => rule(history))
 }
 
 /** Never two winners: whoever is told an outcome is told the same one, for the same answers. */
@@ -20,13 +20,31 @@ function oneOutcome({ seen }: History): string[] {
   ]
 }
 
+/** An attempt has one holder: two claims never have the same number. */
+function oneHolder({ claims }: History): string[] {
+  return [...Map.groupBy(claims, ({ attempt }) => attempt)].flatMap(([attempt, held]) => {
+    const { size } = new Set(held.map(({ claim }) => claim))
+    return size > 1 ? [`gave attempt ${attempt} ${size} times`] : []
+  })
+}
+
+/** The first attempt on a key fixes the input: to any other it is a mismatch, and always was. */
+function keptInput({ seen }: History): string[] {
+  const mismatched = new Set(seen.flatMap(({ input, told }) => (told.says === "mismatch" ? [input.answers] : [])))
+  return seen.flatMap(({ input, told }) =>
+    mismatched.has(input.answers) && told.says !== "mismatch" && told.says !== "nothing"
+      ? [`was ${told.says} for input that it told a mismatch`]
+      : [],
+  )
+}
+
 /** No outcome lost: whoever asks after it was told is told it again, or that it belongs to other input. */
 function keptOutcome({ seen }: History): string[] {
   const [first] = outcomes(seen).toSorted((one, other) => one.heard - other.heard)
   if (first === undefined) return []
   const later = seen.filter(({ sent }) => sent > first.heard)
   return later.flatMap(({ input, told }) => {
-    if (told.says === "nothing") return []
+    if (told.says === "nothing" || (told.says === "mismatch" && !sameAnswers(input, first.input))) return []
     if (told.says === "outcome") return sameAnswers(input, first.input) ? [] : ["gave its outcome to other answers"]
     if (told.says === "already_used" && !isSame(input, first.input))
       return told.recorded === first.told.outcome
@@ -61,7 +79,7 @@ function cameToRest({ kind, seen, effects }: History): string[] {
   const restless = told.filter((one) => !isRest(one))
   return [
     ...restless.map((one) => `ends with ${one.says}`),
-    ...(unknown && kind !== "report" ? ["ends unknown though it may run again"] : []),
+    ...(unknown && kind !== "report" && kind !== "keyed report" ? ["ends unknown though it may run again"] : []),
     ...(!unknown && restless.length === 0 && !told.some(({ says }) => says === "outcome")
       ? ["ends without an outcome for anybody"]
       : []),
@@ -90,7 +108,8 @@ function isUnknown(told: Told): boolean {
 
 /** Asking again would not change it. */
 export function isRest(told: Told): boolean {
-  return told.says === "outcome" || isUnknown(told) || (told.says === "already_used" && !isOpen(told.recorded))
+  if (told.says === "outcome" || told.says === "mismatch") return true
+  return isUnknown(told) || (told.says === "already_used" && !isOpen(told.recorded))
 }
 
 function isSame(one: Input, other: Input): boolean {

@@ -28,6 +28,8 @@ export interface World {
   /** Where the Worker listens; waits while it is down. */
   url(): Promise<string>
   token(tenant: string): Promise<string>
+  /** Where effects are run and counted. */
+  readonly counterUrl: string
   /** What the counter has counted. */
   counted(): Promise<z.infer<typeof Receipts>>
   /** SIGKILL, and a start on what is left on disk, with the clock ahead by so much. */
@@ -62,6 +64,7 @@ export async function createWorld(bundle: Bundle, storage?: string): Promise<Wor
     url: async () => (await up).url,
     token: (tenant) =>
       identity.token({ principal: "alice", tenant, audience: `${PUBLIC_URL}/mcp`, scope: "mcp", ttl: DAY }),
+    counterUrl,
     counted: async () => Receipts.parse(await (await fetch(counterUrl)).json()),
     async crash(clockAhead = 0) {
       const down = await up
