@@ -28,6 +28,7 @@ export async function ledger(effort: Effort): Promise<Figure[]> {
     for (const clients of CLIENTS) figures.push(await shardRatio(bed, ours, peer, clients, effort))
     figures.push(await shardsRatio(bed, ours, effort))
     figures.push(await bytes(ours, "redemptions", 0), await bytes(ours, "operations", RESULT_BYTES))
+    figures.push(...(await rows(ours)))
     figures.push(await claimGrowth(bed, ours, effort))
     return [...figures, ...(await sweep(await start()))]
   })
@@ -54,6 +55,12 @@ async function shardsRatio(bed: Bed, worker: Running, effort: Effort): Promise<F
 async function bytes(worker: Running, filling: "redemptions" | "operations", result: number): Promise<Figure> {
   const size = await fill(worker, filling, filling, RECORDS)
   return { name: `ledger.bytes:${filling}`, value: size / RECORDS - result, unit: "bytes a record" }
+}
+
+/** What the platform bills: one row of each table and index that changes. */
+async function rows(worker: Running): Promise<Figure[]> {
+  const written = z.record(z.string(), z.number()).parse(JSON.parse(await post(worker, "/rows/rows")))
+  return Object.entries(written).map(([what, value]) => ({ name: `ledger.rows:${what}`, value, unit: "rows written" }))
 }
 
 /** How much longer a claim takes where there are many records; of speeds, the inverse. */

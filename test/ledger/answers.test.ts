@@ -3,10 +3,10 @@ import { beforeEach, expect, test } from "vitest"
 import { SealedOperations } from "../../src/ledger/sealed.ts"
 import type { RowKey } from "../../src/ledger/sealed-rows.ts"
 import { SealedRows } from "../../src/ledger/sealed-rows.ts"
+import { counted } from "../fixtures/ledger/counted.ts"
 import {
   attempt,
   claimOf,
-  counted,
   crashed,
   freshObject,
   HOUR,

@@ -2,10 +2,10 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { beforeEach, expect, test } from "vitest"
 import { KeyedOperations } from "../../src/ledger/keyed.ts"
 import { KeyedRows } from "../../src/ledger/keyed-rows.ts"
+import { counted } from "../fixtures/ledger/counted.ts"
 import { keyedAttempt, keyedClaimOf, keyedId, RETENTION_SECONDS } from "./keyed-support.ts"
 import {
   attempt,
-  counted,
   crashed,
   freshObject,
   HOUR,

@@ -2,7 +2,8 @@ import { runInDurableObject } from "cloudflare:test"
 import { expect, test } from "vitest"
 import { SealedOperations } from "../../src/ledger/sealed.ts"
 import { SealedRows } from "../../src/ledger/sealed-rows.ts"
-import { attempt, claimOf, counted, freshObject, OTHER_INPUT, rowKey, settlement } from "./support.ts"
+import { counted } from "../fixtures/ledger/counted.ts"
+import { attempt, claimOf, freshObject, OTHER_INPUT, rowKey, settlement } from "./support.ts"
 
 test("rows written: one to spend an operation, one more to record its outcome, one for its result", async () => {
   await runInDurableObject(freshObject(), (_, { storage }) => {

@@ -80,30 +80,3 @@ export function recordKey(changes: Partial<RecordKey> = {}): RecordKey {
     ...changes,
   }
 }
-
-/** Storage as it is, with every cursor kept: what the platform bills is their sum. */
-export function counted(storage: DurableObjectStorage) {
-  const cursors: { rowsWritten: number }[] = []
-  const sql = new Proxy(storage.sql, {
-    get: (target, name) =>
-      name === "exec"
-        ? (query: string, ...bindings: unknown[]) => {
-            const cursor = target.exec(query, ...bindings)
-            cursors.push(cursor)
-            return cursor
-          }
-        : Reflect.get(target, name, target),
-  })
-  const counting = new Proxy(storage, {
-    get: (target, name) => {
-      const member = name === "sql" ? sql : Reflect.get(target, name, target)
-      return typeof member === "function" ? member.bind(target) : member
-    },
-  })
-  const written = (work: () => void) => {
-    cursors.length = 0
-    work()
-    return cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, 0)
-  }
-  return { storage: counting, written }
-}
