@@ -7,7 +7,7 @@ import { z } from "zod"
 
 const Effect = z.object({
   label: z.string(),
-  /** How the first request of an operation fares; one that is fickle fares badly time and again. */
+  /** How the first request of an operation fares; one that is fickle, the first few. */
   temper: z.enum(["steady", "reluctant", "rude", "slow", "fickle"]),
   policy: z.enum(["report", "rerun"]),
   key: z.string(),
@@ -19,8 +19,10 @@ type Effect = z.infer<typeof Effect>
 const TOO_LONG_MS = 1_300
 /** Of one that is fickle: mostly it does nothing, and says so. */
 const MOODS = ["reluctant", "reluctant", "reluctant", "steady", "rude"] as const
+const FICKLE_TIMES = 4
 
-const arrived = new Set<string>()
+/** How often, by label. */
+const arrived = new Map<string, number>()
 const receipts: { readonly label: string; readonly key: string; readonly receipt: string }[] = []
 
 const server = createServer((request, response) => {
@@ -40,10 +42,10 @@ async function run(request: IncomingMessage, response: ServerResponse): Promise<
 }
 
 function temperOf({ label, temper }: Effect): Effect["temper"] {
-  if (temper === "fickle") return MOODS[Math.floor(Math.random() * MOODS.length)] ?? "steady"
-  const isFirst = !arrived.has(label)
-  arrived.add(label)
-  return isFirst ? temper : "steady"
+  const before = arrived.get(label) ?? 0
+  arrived.set(label, before + 1)
+  if (before >= (temper === "fickle" ? FICKLE_TIMES : 1)) return "steady"
+  return temper === "fickle" ? (MOODS[Math.floor(Math.random() * MOODS.length)] ?? "steady") : temper
 }
 
 /** Effects that may run again honour their key, as the policy asks of them; of the others each run is one more. */

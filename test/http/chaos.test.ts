@@ -84,6 +84,16 @@ const bugs: readonly [what: string, bug: Bug, trouble: Trouble, fault: RegExp][]
     /several|happened \d times/,
   ],
   [
+    "begun-in-two-steps",
+    {
+      file: "src/ledger/keyed.ts",
+      find: "      this.#rows.insert(id, row)\n      return claimed(row)\n",
+      replace: "      return scheduler.wait(5).then(() => (this.#rows.insert(id, row), claimed(row)))\n",
+    },
+    squall,
+    /gave attempt 1 \d times/,
+  ],
+  [
     "swept-at-the-deadline",
     { file: "src/ledger/object.ts", find: "sweep(now - AFTERLIFE_MS)", replace: "sweep(now)" },
     clockTurned,
