@@ -6,5 +6,7 @@ declare namespace Cloudflare {
     /** Optional: without them nobody is limited. */
     readonly MCP_RATE_LIMIT?: RateLimit
     readonly API_RATE_LIMIT?: RateLimit
+    /** Optional: without it events are log lines alone. */
+    readonly METRICS?: AnalyticsEngineDataset
   }
 }

@@ -1,20 +1,22 @@
 import type { ApiParts } from "./api/index.ts"
 import { createVerifier, jurisdictionsOf, type Verifier } from "./auth/index.ts"
 import { chooseHome, createKeyedLedgerClient, createLedgerClient, type Ledger } from "./ledger/index.ts"
-import { log } from "./observe.ts"
+import { createObserver } from "./observe.ts"
 import type { RuntimeParts } from "./operation/index.ts"
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts"
-import { createResultBox, createSealer, listKeys } from "./seal/index.ts"
+import { createPseudonyms, createResultBox, createSealer, listKeys } from "./seal/index.ts"
 import type { Settings } from "./settings.ts"
 
 /** A request as the platform delivers it, with what it says of where the request entered. */
 export type Incoming = Request<unknown, IncomingRequestCfProperties>
 
-/** What a Worker of this library needs bound; without the limits nobody is limited. */
+/** What a Worker of this library needs bound, and what it may have; without the limits nobody is limited. */
 export interface Bindings {
   readonly LEDGER: DurableObjectNamespace<Ledger>
   readonly MCP_RATE_LIMIT?: RateLimit
   readonly API_RATE_LIMIT?: RateLimit
+  /** Where events are counted; without it they are log lines alone. */
+  readonly METRICS?: AnalyticsEngineDataset
 }
 
 /** What one configuration makes. Made once an isolate: it holds derived keys and the issuer's, and nothing else. */
@@ -39,6 +41,8 @@ export function servicesOf(settings: Settings, env: Bindings): Services {
 
 function createServices(settings: Settings, env: Bindings): Services {
   const { ring, ledgerShards, stateTtlSeconds } = settings
+  const observe = createObserver(env.METRICS)
+  const pseudonyms = createPseudonyms({ ring, now })
   const results = createResultBox({ ring, now, random })
   const ledgerAt = { namespace: env.LEDGER, jurisdictions: jurisdictionsOf(settings) }
   const mcp = {
@@ -62,7 +66,7 @@ function createServices(settings: Settings, env: Bindings): Services {
       home: () => homeOf(request),
       now,
       random,
-      observe: log,
+      observe,
     }),
     mcpParts: (request, context) => ({
       ...mcp,
@@ -72,7 +76,8 @@ function createServices(settings: Settings, env: Bindings): Services {
       random,
       ttlSeconds: stateTtlSeconds,
       waitUntil: (work) => context.waitUntil(work),
-      observe: log,
+      pseudonyms,
+      observe,
     }),
   }
 }

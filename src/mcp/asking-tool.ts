@@ -16,6 +16,7 @@ import {
   type RuntimeParts,
   runInquiry,
   runOperation,
+  STATUSES,
 } from "../operation/index.ts"
 import { convertedOnce } from "./converted-once.ts"
 import { createLegs } from "./legs.ts"
@@ -32,7 +33,7 @@ interface ToolConfig {
 
 /** What every operation's result says of itself, beside what it made. */
 const OUTCOME = {
-  status: z.string(),
+  status: z.enum(STATUSES),
   retryable: z.boolean(),
   operationId: z.string(),
   nextAction: z.string(),

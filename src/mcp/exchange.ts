@@ -22,6 +22,8 @@ export interface Called {
   readonly arguments: unknown
   /** Whether it brings state, good or bad. */
   readonly hasState: boolean
+  /** Where the caller's trace goes on (W3C Trace Context); what is not well-formed is ignored, `baggage` always. */
+  readonly traceparent: string | undefined
 }
 
 const Members = z.custom<Readonly<Record<string, unknown>>>((value) => typeof value === "object" && value !== null)
@@ -29,6 +31,11 @@ const Members = z.custom<Readonly<Record<string, unknown>>>((value) => typeof va
 const Text = z.string()
 
 const Message = z.object({ method: z.string(), params: Members.optional() })
+
+/** W3C Trace Context 3.2.2: of any version but `ff`, with ids that are not all zero. */
+const TraceMeta = z.object({
+  traceparent: z.string().regex(/^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/),
+})
 
 /** Reads what a body asks for, and of each method only the member that is its own. */
 export function readCalled(body: unknown): Called {
@@ -38,5 +45,6 @@ export function readCalled(body: unknown): Called {
     target: Text.safeParse(params?.[method === "resources/read" ? "uri" : "name"]).data,
     arguments: params?.["arguments"],
     hasState: params?.["requestState"] !== undefined,
+    traceparent: TraceMeta.safeParse(params?.["_meta"]).data?.traceparent,
   }
 }

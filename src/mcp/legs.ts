@@ -26,7 +26,8 @@ export function createLegs<Result>(
   async function leg(state: string | undefined, context: ServerContext): Promise<Ended<Result>> {
     const { identity: caller, audience, called, parts } = exchange
     const { inputResponses: responses, signal } = context.mcpReq
-    const end = await run({ ...call, arguments: called.arguments, caller, audience, state, responses, signal }, parts)
+    const { arguments: sent, traceparent } = called
+    const end = await run({ ...call, arguments: sent, caller, audience, state, responses, traceparent, signal }, parts)
     if (end.kind === "refused") throw new Error(end.reason)
     return end
   }

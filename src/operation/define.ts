@@ -44,8 +44,8 @@ export function operation<Input>(
   handler: OperationHandler<Input>,
 ): Operation<Input> {
   checkOperationRules(options)
-  const { replay, onLeaseEnd } = options
-  return { ...options, asked: askedNothing(options, [replay, onLeaseEnd]), handler }
+  const { replay, onLeaseEnd, strict } = options
+  return { ...options, asked: askedNothing(options, [replay, onLeaseEnd, ...(strict ? ["strict"] : [])]), handler }
 }
 
 /**

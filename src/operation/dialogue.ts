@@ -1,8 +1,11 @@
 import { z } from "zod"
-import type { Json, OperationId } from "../brands.ts"
+import type { Json } from "../brands.ts"
+import { type Contents, SealError, type Sealed } from "../seal/index.ts"
 import { type Asked, askedAlso, sameAsked } from "./asked.ts"
 import type { Caller, Leg, LegEnd } from "./leg.ts"
+import { DefinitionError } from "./mistake.ts"
 import { type AnswerOf, type Question, sealable } from "./question.ts"
+import { type Report, report, tooLong } from "./report.ts"
 import type { Rules } from "./rules.ts"
 
 type Questions = Readonly<Record<string, Question<unknown>>>
@@ -23,6 +26,8 @@ export abstract class Dialogue {
   readonly #journal: Json[]
   readonly #keys = new Set<string>()
   #position = 0
+  /** Answers of this leg that were not what was asked for. */
+  #invalid = 0
   #asked: Asked
   /** This leg's answers are still to be read; they belong to one step, the first that is not answered yet. */
   #expectsAnswers: boolean
@@ -42,8 +47,10 @@ export abstract class Dialogue {
 
   /** What a person's no makes of it all. */
   protected abstract refuse(by: "declined" | "cancelled"): Promise<LegEnd>
-  /** What becomes of a dialogue that has put its last question. */
-  protected abstract exceed(operation: OperationId): Promise<LegEnd>
+  /** Takes this leg's answers before they are acted on; an end where they come too late to count. */
+  protected abstract takeAnswers(): Promise<LegEnd | undefined>
+  /** What becomes of a dialogue that cannot go on, with nothing done. */
+  protected abstract stop(report: Report): Promise<LegEnd>
   /** What becomes of state that was sealed for another step than the one that the handler has come to. */
   protected abstract change(): Promise<LegEnd>
 
@@ -91,26 +98,44 @@ export abstract class Dialogue {
 
   /** Sends state, with whatever questions, and ends the leg. */
   protected async suspend(requests: Extract<LegEnd, { kind: "ask" }>["requests"]): Promise<never> {
-    const { verified, parts, binding } = this.leg
+    const { verified, observe } = this.leg
     if (verified?.expired) return this.over({ kind: "refused", reason: "expired" })
-    const { name, rounds, timeoutSeconds, roundSeconds } = this.#rules
     const before = verified?.contents
     const round = (before?.round ?? 0) + 1
-    if (before && round > rounds) return this.over(await this.exceed(before.operation))
+    if (before && round > this.#rules.rounds) {
+      return this.over(await this.stop(report("rounds_exceeded", before.operation)))
+    }
+    const sealed = await this.#seal(round, before)
+    if (sealed) {
+      const asks = Object.keys(requests)
+      observe({ event: "round", operation: sealed.operation, round, asks, invalid: this.#invalid })
+      return this.over({ kind: "ask", requests, state: sealed.token })
+    }
+    if (before) return this.over(await this.stop(tooLong(before.operation)))
+    throw new DefinitionError(`What ${this.#rules.name} pins before its first question is longer than state can carry.`)
+  }
+
+  /** The state of the next round; none where it is too long. */
+  async #seal(round: number, before: Contents | undefined): Promise<Sealed | undefined> {
+    const { parts, binding } = this.leg
+    const { timeoutSeconds, roundSeconds } = this.#rules
     const issuedAt = parts.now()
     const deadline = before?.deadline ?? issuedAt + timeoutSeconds * 1000
-    const { token, operation } = await parts.sealer.seal(binding, {
-      ...(before && { operation: before.operation }),
-      round,
-      issuedAt,
-      expiresAt: Math.min(issuedAt + (roundSeconds ?? parts.ttlSeconds) * 1000, deadline),
-      deadline,
-      home: before?.home ?? parts.home(),
-      asked: this.#asked,
-      state: this.#journal.length === 0 ? null : this.#journal,
-    })
-    parts.observe({ event: "round", operation, name, round })
-    return this.over({ kind: "ask", requests, state: token })
+    try {
+      return await parts.sealer.seal(binding, {
+        ...(before && { operation: before.operation }),
+        round,
+        issuedAt,
+        expiresAt: Math.min(issuedAt + (roundSeconds ?? parts.ttlSeconds) * 1000, deadline),
+        deadline,
+        home: before?.home ?? parts.home(),
+        asked: this.#asked,
+        state: this.#journal.length === 0 ? null : this.#journal,
+      })
+    } catch (error) {
+      if (error instanceof SealError && error.code === "invalid_state") return undefined
+      throw error
+    }
   }
 
   protected over(end: LegEnd): Promise<never> {
@@ -130,7 +155,7 @@ export abstract class Dialogue {
   }
 
   #name(key: string): void {
-    if (this.#keys.has(key)) throw new TypeError(`The key ${key} is used twice in ${this.#rules.name}.`)
+    if (this.#keys.has(key)) throw new DefinitionError(`The key ${key} is used twice in ${this.#rules.name}.`)
     this.#keys.add(key)
   }
 
@@ -143,9 +168,14 @@ export abstract class Dialogue {
   async #receive(step: [key: string, question: Question<unknown>][], start: number): Promise<void> {
     this.#expectsAnswers = false
     if (this.leg.verified && !this.#arrive()) return this.over(await this.change())
+    const { byKey } = this.leg.responses
+    if (step.some(([key]) => Object.hasOwn(byKey, key))) {
+      const end = await this.takeAnswers()
+      if (end) return this.over(end)
+    }
     for (const [index, [key, question]] of step.entries()) {
       if (!this.#isMissing(start + index)) continue
-      const reading = await question.read(this.leg.responses.byKey, key)
+      const reading = await question.read(byKey, key)
       switch (reading.kind) {
         case "answered":
           this.#keep(start + index, sealable(reading.answer))
@@ -154,6 +184,7 @@ export abstract class Dialogue {
         case "cancelled":
           return this.over(await this.refuse(reading.kind))
         case "unanswered":
+          if (Object.hasOwn(byKey, key)) this.#invalid += 1
       }
     }
   }

@@ -20,6 +20,8 @@ export type EffectResult =
 export interface EffectContext {
   /** The operation's id: the same for every attempt at it, different for every other operation. */
   readonly idempotencyKey: string
+  /** The caller's `traceparent` (W3C Trace Context), well-formed: pass it on to whatever the effect calls. */
+  readonly traceparent: string | undefined
   /** Fires before the lease ends; what is written after that is written without the operation. */
   readonly signal: AbortSignal
 }

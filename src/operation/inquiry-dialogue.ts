@@ -1,7 +1,7 @@
 import type { Asked } from "./asked.ts"
 import { Dialogue } from "./dialogue.ts"
 import type { Leg, LegEnd } from "./leg.ts"
-import { report } from "./report.ts"
+import { type Report, report } from "./report.ts"
 import type { Rules } from "./rules.ts"
 
 /** The author's side of an inquiry: asks, and that is all. */
@@ -18,11 +18,13 @@ export class InquiryDialogue extends Dialogue {
     return this.#report("policy_changed")
   }
 
-  protected override exceed(): Promise<LegEnd> {
-    return this.#report("rounds_exceeded")
+  protected override async takeAnswers(): Promise<undefined> {}
+
+  protected override async stop(report: Report): Promise<LegEnd> {
+    return { kind: "report", report, phase: "ask" }
   }
 
-  async #report(status: "declined" | "cancelled" | "policy_changed" | "rounds_exceeded"): Promise<LegEnd> {
-    return { kind: "report", report: report(status, this.leg.verified?.contents.operation) }
+  #report(status: "declined" | "cancelled" | "policy_changed"): Promise<LegEnd> {
+    return this.stop(report(status, this.leg.verified?.contents.operation))
   }
 }

@@ -1,7 +1,7 @@
 import type { InputRequests } from "@modelcontextprotocol/server"
 import type { OperationId, Principal, TenantId, Token } from "../brands.ts"
 import type { LedgerClient } from "../ledger/index.ts"
-import type { Binding, Contents, Home, Reason, ResultBox, Sealer } from "../seal/index.ts"
+import type { Binding, Contents, Home, Pseudonyms, Reason, ResultBox, Sealer } from "../seal/index.ts"
 import type { Report, Status } from "./report.ts"
 
 /** For whom the operation runs. */
@@ -11,28 +11,52 @@ export interface Caller {
   readonly scopes: ReadonlySet<string>
 }
 
+/** Where a leg came to its end: while asking, at the record of what is spent, at a second look, or with the effect. */
+export type Phase = "ask" | "record" | "recheck" | "effect"
+
 /** How a leg ends: with a question, with a final answer, or turned away. */
 export type LegEnd =
   | { readonly kind: "ask"; readonly requests: InputRequests; readonly state: Token }
-  | { readonly kind: "report"; readonly report: Report }
+  | { readonly kind: "report"; readonly report: Report; readonly phase: Phase }
   | { readonly kind: "refused"; readonly reason: Reason }
 
 /** How a leg of an inquiry ends: as any, or with what its handler returned. */
 export type InquiryEnd<Result> = LegEnd | { readonly kind: "result"; readonly result: Result }
 
-/** What happened, for the operator: ids and counts, never what anybody wrote. */
-export type OperationEvent =
-  | { readonly event: "round"; readonly operation: OperationId; readonly name: string; readonly round: number }
+/** What every line about a leg says of it. The hashes are keyed: they recognise, and name nobody. */
+export interface LegMark {
+  /** The operation's or inquiry's. */
+  readonly name: string
+  readonly person: string
+  readonly arguments: string
+  /** The id of the caller's trace (W3C Trace Context), where it sent one. */
+  readonly trace?: string
+}
+
+/** What happened on a leg, for the operator: ids, counts and keyed hashes, never what anybody wrote. */
+export type LegEvent =
+  | {
+      readonly event: "round"
+      readonly operation: OperationId
+      readonly round: number
+      /** The keys of the questions; none where state alone is sent. */
+      readonly asks: readonly string[]
+      /** Answers of this leg that were not what was asked for. */
+      readonly invalid: number
+    }
   | {
       readonly event: "outcome"
+      /** Absent where an inquiry ended before it had state. */
       readonly operation: OperationId | undefined
-      readonly name: string
       readonly round: number
+      readonly phase: Phase
       readonly status: Status
     }
-  | { readonly event: "state_refused"; readonly name: string; readonly reason: Reason }
-  /** An author's or a dependency's fault: the error's name, never its message, which may quote what a person wrote. */
-  | { readonly event: "fault"; readonly name: string; readonly error: string }
+  | { readonly event: "state_refused"; readonly reason: Reason }
+  /** A fault, by its error's name: a message may quote what a person wrote. An author's mistake is said in full. */
+  | { readonly event: "fault"; readonly error: string; readonly problem?: string }
+
+export type OperationEvent = LegEvent & LegMark
 
 /** What the runtime is made of; everything that has a clock, a key, a die or a wire comes from outside. */
 export interface RuntimeParts {
@@ -47,6 +71,7 @@ export interface RuntimeParts {
   readonly ttlSeconds: number
   /** Keeps work alive after the response: from claim to record, whoever hangs up. */
   readonly waitUntil: (work: Promise<unknown>) => void
+  readonly pseudonyms: Pseudonyms
   readonly observe: (event: OperationEvent) => void
 }
 
@@ -71,6 +96,9 @@ export interface Leg {
   /** Absent on a first leg: then answers count for nothing, for nobody was shown the question. */
   readonly verified: Verified | undefined
   readonly responses: Responses
+  /** The caller's `traceparent`, for whatever this leg calls. */
+  readonly traceparent: string | undefined
+  readonly observe: (event: LegEvent) => void
   /** Fires when the client goes away, and perhaps when all is over: only before a claim does it mean anything. */
   readonly signal: AbortSignal
 }

@@ -2,6 +2,7 @@ import type { Asked } from "./asked.ts"
 import { Dialogue } from "./dialogue.ts"
 import type { Commitment } from "./effect.ts"
 import type { Leg, LegEnd } from "./leg.ts"
+import type { Report } from "./report.ts"
 import type { OperationRules } from "./rules.ts"
 import { Spending } from "./spending.ts"
 
@@ -42,8 +43,12 @@ export class OperationDialogue extends Dialogue {
     return this.#spending().settle("policy_changed")
   }
 
-  protected override exceed(): Promise<LegEnd> {
-    return this.#spending().exceed()
+  protected override async takeAnswers(): Promise<LegEnd | undefined> {
+    return this.#rules.strict ? this.#spending().answer() : undefined
+  }
+
+  protected override stop(report: Report): Promise<LegEnd> {
+    return this.#spending().stop(report)
   }
 
   /**

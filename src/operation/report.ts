@@ -1,9 +1,21 @@
 import { z } from "zod"
 import type { Json, OperationId } from "../brands.ts"
 import type { Outcome } from "../ledger/index.ts"
+import { STATE_LIMIT_BYTES } from "../seal/index.ts"
 
-/** What became of an operation, or of this attempt at it. */
-export type Status = Outcome | "already_used" | "in_progress" | "outcome_unknown" | "rounds_exceeded"
+/** What became of an operation, or of this attempt at it: every outcome of a record, and what else may be said. */
+export const STATUSES = [
+  "completed",
+  "failed",
+  "declined",
+  "cancelled",
+  "policy_changed",
+  "already_used",
+  "in_progress",
+  "outcome_unknown",
+  "rounds_exceeded",
+] as const satisfies readonly (Outcome | string)[]
+export type Status = (typeof STATUSES)[number]
 
 /** The final answer of a leg, worded for a model and a person, and machine readable. */
 export interface Report {
@@ -16,8 +28,8 @@ export interface Report {
   readonly text: string
   /** Members that the operation's own result adds. */
   readonly data: { readonly [member: string]: Json }
-  /** With `already_used`: what stands in the record. */
-  readonly recorded?: Outcome | "running" | "outcome_unknown"
+  /** With `already_used`: what stands in the record; `answered` where a strict round has another answer. */
+  readonly recorded?: Outcome | "running" | "outcome_unknown" | "answered"
 }
 
 /** The part of a report that is stored, encrypted, beside the outcome. */
@@ -29,6 +41,9 @@ export const StoredReport = z.object({
   text: z.string(),
   data: z.record(z.string(), z.json()),
 }) satisfies z.ZodType<StoredReport>
+
+/** What to do where nothing happened and the state is still good. */
+export const SEND_AGAIN = "Send the same request with the same requestState again."
 
 const NOTHING_MORE = "Nothing: this is final."
 
@@ -81,6 +96,21 @@ export function report(status: Status, operationId: OperationId | undefined, sai
 /** The report of an exact repeat whose stored words cannot be read any more: its key has left the ring. */
 export function reportWithoutResult(status: Outcome, operationId: OperationId): Report {
   return report(status, operationId, { data: { resultOmitted: true } })
+}
+
+/** The end of a dialogue whose state cannot carry what was answered so far. */
+export function tooLong(operationId: OperationId): Report {
+  return report("failed", operationId, {
+    retryable: true,
+    text: `The answers are longer than state can carry, ${STATE_LIMIT_BYTES} bytes in all. Nothing was done.`,
+    nextAction: "Call again without requestState, and answer more briefly.",
+  })
+}
+
+/** The answer to a strict round that has another answer already. */
+export function alreadyAnswered(operationId: OperationId): Report {
+  const text = "This question was answered already, otherwise than now. Nothing more was done."
+  return { ...report("already_used", operationId, { text }), recorded: "answered" }
 }
 
 /** The answer to other answers than those the operation was spent on, or to another branch of it. */

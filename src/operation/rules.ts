@@ -28,6 +28,11 @@ export interface OperationRules extends Rules {
    * again, so its effect must honour the idempotency key.
    */
   readonly onLeaseEnd: LeaseEnd
+  /**
+   * Whether each answered round counts once, so that a question cannot be tried again and again with the same state; by
+   * default no. It costs one ledger call a round.
+   */
+  readonly strict?: boolean
 }
 
 /** @throws RangeError when a limit is out of its range */

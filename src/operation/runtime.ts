@@ -3,9 +3,10 @@ import { errorName } from "../error-name.ts"
 import { type Binding, canonicalJson, digestArguments } from "../seal/index.ts"
 import type { Inquiry, Operation } from "./define.ts"
 import { InquiryDialogue } from "./inquiry-dialogue.ts"
-import type { Caller, InquiryEnd, Leg, LegEnd, Responses, RuntimeParts, Verified } from "./leg.ts"
+import type { Caller, InquiryEnd, Leg, LegEnd, LegEvent, LegMark, Responses, RuntimeParts, Verified } from "./leg.ts"
+import { DefinitionError } from "./mistake.ts"
 import { OperationDialogue } from "./operation-dialogue.ts"
-import { report } from "./report.ts"
+import { report, SEND_AGAIN } from "./report.ts"
 
 /** One request, as it came. */
 export interface Call {
@@ -20,6 +21,8 @@ export interface Call {
   readonly state: string | undefined
   /** The client's `inputResponses`, untrusted. */
   readonly responses: unknown
+  /** W3C Trace Context, well-formed. */
+  readonly traceparent?: string | undefined
   /** Fires when the client goes away. */
   readonly signal: AbortSignal
 }
@@ -41,7 +44,7 @@ export function runOperation<Input>(operation: Operation<Input>, call: Call, par
   const { name, asked, handler } = operation
   return run<Input, LegEnd>(operation, call, parts, async (leg, input, end) => {
     await handler(new OperationDialogue(operation, asked, leg, end), input)
-    throw new TypeError(`${name} returned without a commit or a decline.`)
+    throw new DefinitionError(`${name} returned without a commit or a decline.`)
   })
 }
 
@@ -68,19 +71,20 @@ async function run<Input, End extends InquiryEnd<unknown>>(
   enter: (leg: Leg, input: Input, end: (end: End | LegEnd) => void) => Promise<void>,
 ): Promise<End | LegEnd> {
   const binding = await bind(call)
+  const { caller, responses, traceparent, signal } = call
+  const observe = (event: LegEvent) => parts.observe({ ...event, ...mark(name, binding, traceparent, parts) })
   const verified = call.state === undefined ? undefined : await verify(call.state, binding, parts)
   if (verified?.kind === "refused") {
-    parts.observe({ event: "state_refused", name, reason: verified.reason })
+    observe({ event: "state_refused", reason: verified.reason })
     return verified
   }
   const input = schema.safeParse(call.input ?? {})
   if (!input.success) throw new InvalidArguments(`Invalid arguments: ${z.prettifyError(input.error)}`)
-  const { caller, responses, signal } = call
-  const leg = { parts, caller, binding, verified, responses: readResponses(responses), signal }
+  const leg = { parts, caller, binding, verified, responses: readResponses(responses), traceparent, observe, signal }
   const end = await new Promise<End | LegEnd>((resolve, reject) => {
     enter(leg, input.data, resolve).catch(reject)
-  }).catch((error) => fault(name, leg, error))
-  observeEnd(name, end, leg)
+  }).catch((error) => fault(leg, error))
+  observeEnd(end, leg)
   return end
 }
 
@@ -118,24 +122,32 @@ function readResponses(sent: unknown): Responses {
 }
 
 /** A fault of ours or the author's must not pass for a refusal: the state is good and may be sent again. */
-function fault(name: string, { parts, verified }: Leg, error: unknown): LegEnd {
+function fault({ observe, verified }: Leg, error: unknown): LegEnd {
   if (!verified && error instanceof InvalidArguments) throw error
-  parts.observe({ event: "fault", name, error: errorName(error) })
+  const problem = error instanceof DefinitionError ? error.message : undefined
+  observe({ event: "fault", error: errorName(error), ...(problem !== undefined && { problem }) })
   if (!verified) throw new Error("The server failed before anything was done.")
-  return {
-    kind: "report",
-    report: report("failed", verified.contents.operation, {
-      retryable: true,
-      text: "The server failed.",
-      nextAction: "Send the same request with the same requestState again.",
-    }),
+  const said = { retryable: true, text: "The server failed.", nextAction: SEND_AGAIN }
+  return { kind: "report", report: report("failed", verified.contents.operation, said), phase: "ask" }
+}
+
+function observeEnd(end: InquiryEnd<unknown>, { observe, verified }: Leg): void {
+  if (end.kind === "refused") observe({ event: "state_refused", reason: end.reason })
+  if (end.kind === "report") {
+    const { phase, report } = end
+    const round = verified?.contents.round ?? 0
+    observe({ event: "outcome", operation: report.operationId, round, phase, status: report.status })
   }
 }
 
-function observeEnd(name: string, end: InquiryEnd<unknown>, { parts, verified }: Leg): void {
-  if (end.kind === "refused") parts.observe({ event: "state_refused", name, reason: end.reason })
-  if (end.kind === "report") {
-    const { operationId: operation, status } = end.report
-    parts.observe({ event: "outcome", operation, name, round: verified?.contents.round ?? 0, status })
+/** The id in `traceparent` is its second field (W3C Trace Context 3.2.2). */
+function mark(name: string, binding: Binding, traceparent: string | undefined, { pseudonyms }: RuntimeParts): LegMark {
+  const { tenant, principal, method, target, argumentsDigest } = binding
+  const trace = traceparent?.split("-")[1]
+  return {
+    name,
+    person: pseudonyms("person", tenant, principal),
+    arguments: pseudonyms("arguments", method, target, argumentsDigest),
+    ...(trace !== undefined && { trace }),
   }
 }

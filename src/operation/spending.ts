@@ -3,9 +3,17 @@ import type { OperationId } from "../brands.ts"
 import { errorName } from "../error-name.ts"
 import type { Claim, ClaimAnswer, Outcome, Recorded, RecordKey, Unsettled } from "../ledger/index.ts"
 import { type Contents, canonicalJson, pae, SealError } from "../seal/index.ts"
-import type { Commitment, EffectResult, Objection, Recheck } from "./effect.ts"
-import type { Leg, LegEnd, RuntimeParts, Verified } from "./leg.ts"
-import { alreadyUsed, type Report, report, reportWithoutResult, StoredReport } from "./report.ts"
+import type { Commitment, Effect, EffectResult, Objection, Recheck } from "./effect.ts"
+import type { Leg, LegEnd, Phase, RuntimeParts, Verified } from "./leg.ts"
+import {
+  alreadyAnswered,
+  alreadyUsed,
+  type Report,
+  report,
+  reportWithoutResult,
+  SEND_AGAIN,
+  StoredReport,
+} from "./report.ts"
 import type { OperationRules } from "./rules.ts"
 
 type Claimed = Extract<ClaimAnswer, { status: "claimed" }>
@@ -22,6 +30,8 @@ const MARGIN = 0.1
 export class Spending {
   readonly #rules: OperationRules
   readonly #parts: RuntimeParts
+  readonly #leg: Leg
+  readonly #contents: Contents
   readonly #id: OperationId
   readonly #key: RecordKey
   readonly #fingerprint: Uint8Array
@@ -31,6 +41,8 @@ export class Spending {
     const { contents, expired } = verified
     this.#rules = rules
     this.#parts = leg.parts
+    this.#leg = leg
+    this.#contents = contents
     this.#id = contents.operation
     this.#key = {
       tenant: leg.binding.tenant,
@@ -47,13 +59,31 @@ export class Spending {
     if (this.#expired) return this.#lookUp()
     const mine = report(outcome, this.#id, said)
     const answer = await this.#parts.ledger.settle(this.#key, outcome, this.#fingerprint, await this.#stored(mine))
-    return answer.status === "settled" ? ended(mine) : this.#standing(answer)
+    return answer.status === "settled" ? ended(mine, "ask") : this.#standing(answer)
   }
 
-  /** Ends a dialogue that has put its last question; what another of its states came to is said first. */
-  async exceed(): Promise<LegEnd> {
+  /** Ends a dialogue that did nothing and records nothing; what another of its states came to is said first. */
+  async stop(mine: Report): Promise<LegEnd> {
     const standing = await this.#parts.ledger.lookup(this.#key, this.#fingerprint)
-    return standing.status === "absent" ? ended(report("rounds_exceeded", this.#id)) : this.#standing(standing)
+    return standing.status === "absent" ? ended(mine, "ask") : this.#standing(standing)
+  }
+
+  /** Takes the answer to a strict round; an end where another one counts already, or the operation is spent. */
+  async answer(): Promise<LegEnd | undefined> {
+    if (this.#expired) return this.#lookUp()
+    const { round } = this.#contents
+    const answer = await this.#parts.ledger.answer(this.#key, { round, fingerprint: this.#fingerprint })
+    switch (answer.status) {
+      case "passed":
+        return undefined
+      case "already_used":
+        return ended(alreadyAnswered(this.#id), "record")
+      case "recorded":
+      case "running":
+      case "unknown":
+      case "late":
+        return this.#standing(answer)
+    }
   }
 
   /** Claims the operation, runs the effect and records what came of it; or says what stands in the record. */
@@ -68,7 +98,7 @@ export class Spending {
       leaseSeconds,
       onLeaseEnd,
     })
-    return answer.status === "claimed" ? ended(await this.#run(commitment, answer, signal)) : this.#standing(answer)
+    return answer.status === "claimed" ? this.#run(commitment, answer, signal) : this.#standing(answer)
   }
 
   /**
@@ -76,16 +106,26 @@ export class Spending {
    * happened: the effect may have, and the world that a recheck would see may be of its making. Its own write, which
    * honours the idempotency key, is the only one that can tell.
    */
-  async #run({ recheck = [], effect }: Commitment, { claim, again }: Claimed, signal: AbortSignal): Promise<Report> {
+  async #run({ recheck = [], effect }: Commitment, { claim, again }: Claimed, signal: AbortSignal): Promise<LegEnd> {
     const objection = again ? undefined : await this.#objection(recheck)
-    if (objection === "unknown") return this.#release(claim, "It could not be checked. Nothing was done.")
+    if (objection === "unknown")
+      return ended(await this.#release(claim, "It could not be checked. Nothing was done."), "recheck")
     if (objection) {
-      return this.#finish(claim, objection.status, report(objection.status, this.#id, { text: objection.text }))
+      const { status, text } = objection
+      return ended(await this.#finish(claim, status, report(status, this.#id, { text })), "recheck")
     }
     // Invariant: no effect begins when its lease is as good as over, for another attempt may begin then.
-    if (signal.aborted) return again ? this.#releaseAgain(claim) : this.#release(claim, "It took too long to begin.")
+    if (!signal.aborted) return ended(await this.#act(effect, claim, again, signal), "effect")
+    const released = again
+      ? this.#releaseAgain(claim)
+      : this.#release(claim, "It took too long to begin. Nothing was done.")
+    return ended(await released, "recheck")
+  }
+
+  async #act(effect: Effect, claim: Claim, again: boolean, signal: AbortSignal): Promise<Report> {
+    const { traceparent } = this.#leg
     try {
-      const result = await effect({ idempotencyKey: this.#id, signal })
+      const result = await effect({ idempotencyKey: this.#id, traceparent, signal })
       return result.kind === "failed" && again ? await this.#releaseAgain(claim) : await this.#record(claim, result)
     } catch (error) {
       this.#fault(error)
@@ -133,11 +173,7 @@ export class Spending {
     const answer = await this.#parts.ledger.release(this.#key, claim)
     // Somebody else owns the operation: what this attempt did not do, theirs may.
     if (answer.status === "superseded") return report("in_progress", this.#id)
-    return report("failed", this.#id, {
-      retryable: true,
-      text,
-      nextAction: "Send the same request with the same requestState again.",
-    })
+    return report("failed", this.#id, { retryable: true, text, nextAction: SEND_AGAIN })
   }
 
   async #finish(claim: Claim, outcome: Outcome, mine: Report, stores = "result"): Promise<Report> {
@@ -153,11 +189,11 @@ export class Spending {
     switch (answer.status) {
       case "recorded": {
         const repeats = answer.sameInput && this.#rules.replay === "result"
-        return ended(repeats ? await this.#replay(answer) : alreadyUsed(this.#id, answer.outcome))
+        return ended(repeats ? await this.#replay(answer) : alreadyUsed(this.#id, answer.outcome), "record")
       }
       case "running":
       case "unknown":
-        return ended(this.#unsettled(answer))
+        return ended(this.#unsettled(answer), "record")
       case "late":
         return { kind: "refused", reason: "expired" }
     }
@@ -193,7 +229,7 @@ export class Spending {
   }
 
   #fault(error: unknown): void {
-    this.#parts.observe({ event: "fault", name: this.#rules.name, error: errorName(error) })
+    this.#leg.observe({ event: "fault", error: errorName(error) })
   }
 
   #box() {
@@ -201,8 +237,8 @@ export class Spending {
   }
 }
 
-function ended(report: Report): LegEnd {
-  return { kind: "report", report }
+function ended(report: Report, phase: Phase): LegEnd {
+  return { kind: "report", report, phase }
 }
 
 /**

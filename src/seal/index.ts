@@ -17,6 +17,7 @@ export {
 } from "./limits.ts"
 export { pae } from "./pae.ts"
 export { DEVELOPMENT_KEY_PREFIX, parseKeyRing } from "./parse-ring.ts"
+export { createPseudonyms, type Pseudonyms } from "./pseudonyms.ts"
 export { createResultBox, type ResultBinding, type ResultBox } from "./result.ts"
 export { isDevelopmentRing, type KeyListing, type KeyRing, listKeys, ringProblem } from "./ring.ts"
 export { createSealer, type SealerOptions } from "./sealer.ts"

@@ -15,6 +15,9 @@ const utf8 = new TextDecoder()
 const LABEL = "waxseal key v1"
 const KEY_ID_BYTES = 4
 const HINT_KEY_BYTES = 16
+const PSEUDONYM_KEY_AT = KEY_ID_BYTES + HINT_KEY_BYTES
+const PSEUDONYM_KEY_BYTES = 16
+const DERIVED_BYTES = PSEUDONYM_KEY_AT + PSEUDONYM_KEY_BYTES
 /** Of 32 random bytes, fewer than this many differ once in 10^37 keys. */
 const FEWEST_DISTINCT_BYTES = 8
 
@@ -87,7 +90,7 @@ function firstProblem({ issues }: z.ZodError): string {
 
 function ringKey({ key, suite: number, sealsFrom, sealsUntil }: Entry, successorFrom = Infinity): RingKey {
   const suite = SUITES[number]
-  const derived = hkdf(sha256, key, undefined, pae(LABEL, String(number)), KEY_ID_BYTES + HINT_KEY_BYTES)
+  const derived = hkdf(sha256, key, undefined, pae(LABEL, String(number)), DERIVED_BYTES)
   const id = numberAt(derived, 0, KEY_ID_BYTES)
   return {
     id,
@@ -97,7 +100,8 @@ function ringKey({ key, suite: number, sealsFrom, sealsUntil }: Entry, successor
     sealsUntil: sealsUntil ?? successorFrom,
     development: utf8.decode(key.subarray(0, DEVELOPMENT_KEY_PREFIX.length)) === DEVELOPMENT_KEY_PREFIX,
     subkey: suite.subkeysOf(key),
-    hintMask: sipHash(derived.subarray(KEY_ID_BYTES)),
+    hintMask: sipHash(derived.subarray(KEY_ID_BYTES, PSEUDONYM_KEY_AT)),
+    pseudonym: sipHash(derived.subarray(PSEUDONYM_KEY_AT)),
   }
 }
 

@@ -20,6 +20,8 @@ export interface RingKey {
   subkey(info: Bytes): Promise<Cipher>
   /** 8 bytes that are a keyed function of the nonce: what the hints hide under. */
   hintMask(nonce: Bytes): Uint8Array
+  /** 8 bytes that are a keyed function of a name. */
+  pseudonym(name: Bytes): Uint8Array
 }
 
 /** The keys of `SEAL_KEYS`, made by `parseKeyRing`: oldest first, no two beginning to seal at the same time. */

@@ -41,9 +41,9 @@ const bugs: [what: string, bug: Bug, noticedBy: string][] = [
     "claim-skipped",
     {
       file: "src/operation/spending.ts",
-      find: 'return answer.status === "claimed" ? ended(await this.#run(commitment, answer, signal)) : this.#standing(answer)',
+      find: 'return answer.status === "claimed" ? this.#run(commitment, answer, signal) : this.#standing(answer)',
       replace: `const owner: Claimed = { status: "claimed", claim: new Uint8Array(20) as Claim, leaseEndsAt: 0, again: false }
-    return ended(await this.#run(commitment, answer.status === "claimed" ? answer : owner, signal))`,
+    return this.#run(commitment, answer.status === "claimed" ? answer : owner, signal)`,
     },
     "It sends another answer for what is spent",
   ],

@@ -306,7 +306,7 @@ describe("state that is not this caller's, for this request, now", () => {
     const name = freshName()
     const state = await ask(name)
     await answer(name, state, accept("eu-west-1"), { token: await token({ principal: "mallory" }) })
-    expect(worker.logs()).toContain('{"event":"state_refused","name":"provision_database","reason":"principal"}')
+    expect(worker.logs()).toContain('{"event":"state_refused","reason":"principal","name":"provision_database",')
   })
 
   it("shows one tenant nothing of another's", async () => {

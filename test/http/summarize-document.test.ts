@@ -24,6 +24,7 @@ type Respond = (asked: Asked, response: ServerResponse) => void
 
 let provider: Server
 let asked: Asked[]
+let traces: Pick<IncomingMessage["headers"], "traceparent" | "baggage">[]
 let respond: Respond
 let identity: TestIdentity
 let storage: string
@@ -35,6 +36,8 @@ beforeAll(async () => {
     expect(request.headers.authorization).toBe(`Bearer ${KEY}`)
     const body = Asked.parse(JSON.parse(await textOf(request)))
     asked.push(body)
+    const { traceparent, baggage } = request.headers
+    traces.push({ traceparent, baggage })
     respond(body, response)
   }).listen(0, "127.0.0.1")
   await new Promise((resolve) => provider.once("listening", resolve))
@@ -55,6 +58,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   asked = []
+  traces = []
   respond = answer
 })
 
@@ -200,6 +204,18 @@ it("is listed where a model is configured, and nowhere else", async () => {
   const summarise = { token, method: "tools/call", name: "summarize_document", arguments: { document: DOCUMENT } }
   expect(errorOf(await call(`${without.url}/mcp`, summarise)).code).toBe(-32602)
   await without.stop()
+})
+
+it.each([
+  ["passes a trace on", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", true],
+  ["ignores one that is none", `00-${"0".repeat(32)}-00f067aa0ba902b7-01`, false],
+])("%s, and drops its baggage", async (_what, traceparent, goesOn) => {
+  const meta = { traceparent, baggage: "user=alice" }
+  const { requestState = "" } = resultOf(await send({ meta }))
+  await send({ requestState, inputResponses: preferences("fast"), meta })
+  expect(traces).toEqual([{ traceparent: goesOn ? traceparent : undefined, baggage: undefined }])
+  expect(worker.logs().includes(`"trace":"${traceparent.split("-")[1]}"`)).toBe(goesOn)
+  expect(worker.logs()).not.toContain("user=alice")
 })
 
 it("logs neither document, summary, key nor model", async () => {

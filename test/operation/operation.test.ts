@@ -55,7 +55,7 @@ describe("an operation", () => {
     expect(requests).toMatchObject({ approval: { params: { mode: "form", message: "Launch?" } } })
     const first = await report(definition, { state, responses: yes })
     expect(first).toMatchObject({ status: "completed", data: { launched: first.operationId }, text: "It flies." })
-    expect(await run(definition, { state, responses: yes })).toEqual({ kind: "report", report: first })
+    expect(await run(definition, { state, responses: yes })).toEqual({ kind: "report", report: first, phase: "record" })
     expect(await report(definition, { state, responses: no })).toMatchObject({
       status: "already_used",
       recorded: "completed",
@@ -298,10 +298,12 @@ describe("an author's slip", () => {
       throw new RangeError("secret of a person")
     })
     await expect(run(broken)).rejects.toThrow("The server failed before anything was done.")
-    expect(events.filter(({ event }) => event === "fault")).toEqual([
-      { event: "fault", name: "twice", error: "TypeError" },
-      { event: "fault", name: "broken", error: "RangeError" },
+    const faults = events.filter(({ event }) => event === "fault")
+    expect(faults).toMatchObject([
+      { name: "twice", error: "DefinitionError", problem: "The key approval is used twice in twice." },
+      { name: "broken", error: "RangeError" },
     ])
+    expect(JSON.stringify(faults)).not.toContain("secret")
   })
 
   it("is a RangeError where a limit is out of range", () => {

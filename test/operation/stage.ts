@@ -13,7 +13,13 @@ import {
   runInquiry,
   runOperation,
 } from "../../src/operation/index.ts"
-import { bytesToBase64Url, createResultBox, createSealer, parseKeyRing } from "../../src/seal/index.ts"
+import {
+  bytesToBase64Url,
+  createPseudonyms,
+  createResultBox,
+  createSealer,
+  parseKeyRing,
+} from "../../src/seal/index.ts"
 
 const random = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes)
 
@@ -32,6 +38,7 @@ export function stage(changes: Partial<RuntimeParts> = {}, now = () => Date.now(
     now,
     random,
     ttlSeconds: 60,
+    pseudonyms: createPseudonyms({ ring, now }),
     waitUntil: () => {},
     observe: (event) => events.push(event),
     ...changes,

@@ -17,19 +17,19 @@ const RETRIES = 1
 /** What an answer may cost at most, in tokens. What a question may cost is bounded by the length of its text. */
 const ANSWER_TOKENS = 1_000
 
-/**
- * Asks the model of a mode, and where that does not answer, its fallback.
- *
- * @param instructions what to do with the text
- * @param signal ends everything, tries and pauses too
- */
-export async function complete(
-  llm: LlmSettings,
-  mode: Mode,
-  instructions: string,
-  text: string,
-  signal: AbortSignal,
-): Promise<Completion> {
+export interface Task {
+  readonly mode: Mode
+  /** What to do with the text. */
+  readonly instructions: string
+  readonly text: string
+  readonly traceparent: string | undefined
+  /** Ends everything, tries and pauses too. */
+  readonly signal: AbortSignal
+}
+
+/** Asks the model of a mode, and where that does not answer, its fallback. */
+export async function complete(llm: LlmSettings, task: Task): Promise<Completion> {
+  const { mode, instructions, text, traceparent, signal } = task
   // Imported when it is needed: most requests never are.
   const { OpenAI, APIConnectionTimeoutError, APIUserAbortError, APIError } = await import("openai")
   const client = new OpenAI({
@@ -51,7 +51,7 @@ export async function complete(
             { role: "user", content: text },
           ],
         },
-        { signal },
+        { signal, ...(traceparent !== undefined && { headers: { traceparent } }) },
       )
       const answer = choices?.[0]?.message?.content?.trim()
       return answer ? { ok: true, text: answer } : { ok: false, problem: "empty" }

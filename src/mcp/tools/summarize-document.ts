@@ -32,9 +32,10 @@ const summarizeDocument = operation(
     const preferences = form(Preferences, "How shall the document be summarised?")
     const { processing_mode, language, output_type } = await op.ask("preferences", preferences)
     return op.commit({
-      effect: async ({ signal }) => {
+      effect: async ({ signal, traceparent }) => {
         const instructions = `Summarise the user's text in ${language}, as ${output_type}. Write the summary alone.`
-        return outcomeOf(await complete(llmSettings(), processing_mode, instructions, document, signal))
+        const task = { mode: processing_mode, instructions, text: document, traceparent, signal }
+        return outcomeOf(await complete(llmSettings(), task))
       },
     })
   },
