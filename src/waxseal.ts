@@ -1,0 +1,42 @@
+/*
+ * The library: what a Worker of your own is made of. Define operations and inquiries, offer them as tools, prompts or
+ * resources, and export the Worker and the Ledger. It must not know of the product's own tools.
+ */
+export { Ledger } from "./ledger/index.ts"
+export { inquiryPrompt } from "./mcp/asking-prompt.ts"
+export { operationResource } from "./mcp/asking-resource.ts"
+export { inquiryTool, operationTool } from "./mcp/asking-tool.ts"
+export type { CreateServer } from "./mcp/endpoint.ts"
+export type { Exchange } from "./mcp/exchange.ts"
+export { type Era, type Offer, plainOffer, type Serving, serveOffers, serverOf } from "./mcp/offer.ts"
+export { mcpResource } from "./mcp/resource.ts"
+export {
+  changed,
+  DefinitionError,
+  denied,
+  done,
+  type Effect,
+  type EffectContext,
+  type EffectResult,
+  failed,
+  form,
+  type Inquiry,
+  InvalidArguments,
+  inquiry,
+  type Objection,
+  type Operation,
+  type OperationRules,
+  operation,
+  type Question,
+  type Recheck,
+  type Roots,
+  type Rules,
+  refused,
+  roots,
+  type Sample,
+  sampling,
+  url,
+} from "./operation/index.ts"
+export type { Resource } from "./resource.ts"
+export type { Bindings } from "./services.ts"
+export { createWorker, type ResourceWorker } from "./worker.ts"
