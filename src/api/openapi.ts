@@ -159,8 +159,8 @@ function headers(status: number): { headers?: Record<string, unknown> } {
 }
 
 function content(mediaType: string, schema: z.ZodType) {
-  const examples = documented.get(schema)?.examples ?? []
-  return { [mediaType]: { schema: referenceTo(schema), ...(examples.length > 0 && { example: examples[0] }) } }
+  const [example] = documented.get(schema)?.examples ?? []
+  return { [mediaType]: { schema: referenceTo(schema), example } }
 }
 
 /** Parameters, bodies and answers are all components of their own. */

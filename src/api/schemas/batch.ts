@@ -1,6 +1,6 @@
 import { z } from "zod"
 import { documented, reference } from "./common.ts"
-import { openMembers, redeemMembers, sealMembers } from "./state.ts"
+import { openMembers, redeemMembers, SEAL_EXAMPLE, SEALED_EXAMPLE, sealMembers } from "./state.ts"
 
 /** Documents an entry: which call it is, and the body that the call has by itself, whose own schema judges it. */
 z.discriminatedUnion("op", [
@@ -17,7 +17,10 @@ export const BatchBody = z
       .min(1)
       .max(100),
   })
-  .register(documented, { id: "BatchBody" })
+  .register(documented, {
+    id: "BatchBody",
+    examples: [{ requests: [{ op: "seal", ...SEAL_EXAMPLE }] }],
+  })
 
 const BatchAnswer = z.strictObject({
   status: z
@@ -34,4 +37,7 @@ export const BatchAnswers = z
   .strictObject({
     responses: z.array(BatchAnswer).register(documented, { description: "In the order of the requests." }),
   })
-  .register(documented, { id: "BatchAnswers" })
+  .register(documented, {
+    id: "BatchAnswers",
+    examples: [{ responses: [{ status: 200, body: SEALED_EXAMPLE }] }],
+  })

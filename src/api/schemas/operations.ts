@@ -127,19 +127,34 @@ const failed = {
   replayed,
 }
 
-export const CompletedBody = z.strictObject(completed).register(documented, { id: "CompletedBody" })
-export const FailedBody = z.strictObject(failed).register(documented, { id: "FailedBody" })
-export const EndedBody = z.union([CompletedBody, FailedBody]).register(documented, {
-  id: "EndedBody",
+const COMPLETED_EXAMPLE = {
+  status: "completed",
+  result: { invoice: "R-2026-7" },
+  completedAt: "2026-11-30T09:00:02.000Z",
+  expiresAt: "2026-12-01T09:00:02.000Z",
+  replayed: false,
+}
+
+export const CompletedBody = z
+  .strictObject(completed)
+  .register(documented, { id: "CompletedBody", examples: [COMPLETED_EXAMPLE] })
+export const FailedBody = z.strictObject(failed).register(documented, {
+  id: "FailedBody",
   examples: [
     {
-      status: "completed",
-      result: { invoice: "R-2026-7" },
-      completedAt: "2026-11-30T09:00:02.000Z",
+      status: "failed",
+      error: { message: "out of stock" },
+      retryable: false,
+      failedAt: "2026-11-30T09:00:02.000Z",
       expiresAt: "2026-12-01T09:00:02.000Z",
-      replayed: true,
+      replayed: false,
     },
   ],
+})
+
+export const EndedBody = z.union([CompletedBody, FailedBody]).register(documented, {
+  id: "EndedBody",
+  examples: [{ ...COMPLETED_EXAMPLE, replayed: true }],
 })
 
 export const RenewedBody = z.strictObject({ leaseEndsAt: Time }).register(documented, {

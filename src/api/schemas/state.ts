@@ -71,13 +71,15 @@ const REQUEST = { method: "tools/call", target: "create_project", arguments: { n
 const STATE = { step: "approval", cost: 40 }
 const SEALED_STATE = "AaFbsDK2mAqCaHqTKjvwLbLZAZ0d1vL7JtY_kQ"
 
+export const SEAL_EXAMPLE = { state: STATE, principal: "user_123", request: REQUEST }
+
 export const SealBody = z
   .strictObject(sealMembers)
   .superRefine(checkSeal)
   .register(documented, {
     id: "SealBody",
     examples: [
-      { state: STATE, principal: "user_123", request: REQUEST },
+      SEAL_EXAMPLE,
       { state: { ...STATE, step: "region" }, principal: "user_123", request: REQUEST, continues: SEALED_STATE },
     ],
   })
@@ -117,9 +119,11 @@ const OPENED = {
   needsReseal: false,
 }
 
+export const SEALED_EXAMPLE = { requestState: SEALED_STATE, operationId: "RM-cAqCaHqTKjvwL", round: 1, ...TIMES }
+
 export const SealedBody = z.strictObject({ requestState: RequestState, ...progress }).register(documented, {
   id: "SealedBody",
-  examples: [{ requestState: SEALED_STATE, operationId: "RM-cAqCaHqTKjvwL", round: 1, ...TIMES }],
+  examples: [SEALED_EXAMPLE],
 })
 
 const opened = {
