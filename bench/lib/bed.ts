@@ -12,6 +12,8 @@ export interface Bed {
   readonly load: LoadGenerator
   /** Good at every Worker of this bed. */
   readonly token: string
+  /** One for another endpoint of every Worker of this bed. */
+  tokenFor(path: string, scope: string): Promise<string>
   /** Starts a bundle in a workerd of its own, with a fresh folder on disk. `settings` are beside those that all get. */
   start(bundle: Bundle, settings?: Readonly<Record<string, string>>): Promise<Running>
 }
@@ -22,6 +24,8 @@ export async function onBed<Result>(measure: (bed: Bed) => Promise<Result>): Pro
   const folder = await mkdtemp(join(ROOT, "dist/bench-"))
   const identity = await makeIdentity()
   const token = await identity.token({ principal: "bench", audience: `${PUBLIC_URL}/mcp` })
+  const tokenFor: Bed["tokenFor"] = (path, scope) =>
+    identity.token({ principal: "bench", audience: `${PUBLIC_URL}${path}`, scope })
   const workers: Running[] = []
   const load = startLoadGenerator()
   const start: Bed["start"] = async (bundle, settings = {}) => {
@@ -31,7 +35,7 @@ export async function onBed<Result>(measure: (bed: Bed) => Promise<Result>): Pro
     return worker
   }
   try {
-    return await measure({ load, token, start })
+    return await measure({ load, token, tokenFor, start })
   } finally {
     load.stop()
     await Promise.all(workers.map((worker) => worker.kill()))

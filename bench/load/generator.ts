@@ -19,6 +19,7 @@ async function run(job: Job): Promise<Outcome> {
   const operation = scenarios[job.scenario]
   const target = {
     token: job.token,
+    call: job.call,
     send: (path: string, headers: Readonly<Record<string, string>>, body: string) =>
       post(agent, new URL(path, job.url), headers, body),
   }

@@ -1,4 +1,5 @@
 import { z } from "zod"
+import { ApiCall } from "./api.ts"
 import { ScenarioName } from "./scenarios.ts"
 
 /** What the bench asks of the load generator: one round. */
@@ -7,6 +8,8 @@ export const Job = z.object({
   /** The server, without a path. */
   url: z.url(),
   token: z.string(),
+  /** For the scenario `api`. */
+  call: ApiCall.exactOptional(),
   /** So many connections, each kept alive and with one operation at a time. */
   connections: z.int().positive(),
   seconds: z.number().positive(),

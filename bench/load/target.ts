@@ -1,3 +1,5 @@
+import type { Job } from "./job.ts"
+
 export interface Reply {
   readonly status: number
   readonly body: string
@@ -5,6 +7,7 @@ export interface Reply {
 
 export interface Target {
   readonly token: string
+  readonly call: Job["call"] | undefined
   /** Sends a POST to a path of the server under load. */
   send(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<Reply>
 }
