@@ -2,6 +2,8 @@ import type { Incoming, Services } from "./services.ts"
 
 /** Where one request met the Worker. */
 export interface Place {
+  /** The request's own, parsed: parsing costs as much as a route. */
+  readonly url: URL
   /** The origin that this deployment is known by, without a trailing slash. */
   readonly base: string
   readonly services: Services

@@ -67,7 +67,7 @@ function addRoutes(
   { path, route, scopes, serve, documents = {} }: Resource,
 ): void {
   router.all(route, (request, { url, settings, env, context }) =>
-    serve(request, { base: baseUrl(settings, url), services: servicesOf(settings, env), context }),
+    serve(request, { url, base: baseUrl(settings, url), services: servicesOf(settings, env), context }),
   )
   router.get(metadataPath(path), (_request, { url, settings }) => {
     const issuer = settings.auth.mode === "jwt" ? settings.auth.issuer : undefined

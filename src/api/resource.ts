@@ -9,7 +9,7 @@ export const apiResource: Resource = {
   path: API_PATH,
   route: `${API_PATH}/*`,
   scopes: API_SCOPES,
-  serve: (request, { base, services: { verifier, apiParts } }) =>
-    serveApi(request, { base, verifier, parts: apiParts(request) }),
+  serve: (request, { url, base, services: { verifier, apiParts } }) =>
+    serveApi(request, { url, base, verifier, parts: apiParts(request) }),
   documents: { "/openapi.json": openApi },
 }

@@ -8,6 +8,7 @@ export type Routed =
 interface Route {
   readonly endpoint: Endpoint
   readonly pattern: RegExp
+  readonly names: readonly string[]
 }
 
 /**
@@ -15,13 +16,23 @@ interface Route {
  * asked, because it has no route for an empty parameter: an empty key is refused as a key, not as a path.
  */
 export function createRoutes(base: string, endpoints: readonly Endpoint[]): (method: string, url: URL) => Routed {
-  const routes = endpoints.map((endpoint): Route => ({ endpoint, pattern: patternOf(`${base}${endpoint.path}`) }))
+  const routes = endpoints.map(
+    (endpoint): Route => ({
+      endpoint,
+      pattern: patternOf(`${base}${endpoint.path}`),
+      names: Object.keys(endpoint.parameters.shape),
+    }),
+  )
   return (method, url) => {
-    const here = routes.filter(({ pattern }) => pattern.test(url.pathname))
-    const found = here.find(({ endpoint }) => endpoint.method === method)
-    if (found) return { kind: "endpoint", endpoint: found.endpoint, parameters: parametersOf(found, url) }
-    if (here.length === 0) return { kind: "unknown" }
-    return { kind: "other_methods", methods: here.map(({ endpoint }) => endpoint.method) }
+    const others: string[] = []
+    for (const route of routes) {
+      const match = route.pattern.exec(url.pathname)
+      if (!match) continue
+      const { endpoint } = route
+      if (endpoint.method === method) return { kind: "endpoint", endpoint, parameters: parametersOf(route, match, url) }
+      others.push(endpoint.method)
+    }
+    return others.length > 0 ? { kind: "other_methods", methods: others } : { kind: "unknown" }
   }
 }
 
@@ -30,12 +41,10 @@ function patternOf(path: string): RegExp {
 }
 
 /** A query parameter that is sent twice is a list, which no schema takes; one that is not known is not looked at. */
-function parametersOf({ endpoint, pattern }: Route, url: URL): Readonly<Record<string, unknown>> {
-  const inPath = pattern.exec(url.pathname)?.groups ?? {}
-  const names = Object.keys(endpoint.parameters.shape)
+function parametersOf({ names }: Route, { groups = {} }: RegExpExecArray, url: URL): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     names.flatMap((name): [string, unknown][] => {
-      const segment = inPath[name]
+      const segment = groups[name]
       if (segment !== undefined) return [[name, decoded(segment)]]
       const values = url.searchParams.getAll(name)
       return values.length === 0 ? [] : [[name, values.length === 1 ? values[0] : values]]

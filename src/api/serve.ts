@@ -16,6 +16,8 @@ const route = createRoutes(API_PATH, ENDPOINTS)
 
 /** What the API needs to know of its surroundings to answer one request. */
 export interface Surroundings {
+  /** The request's own. */
+  readonly url: URL
   /** The origin that this deployment is known by. */
   readonly base: string
   readonly verifier: Verifier
@@ -28,7 +30,7 @@ export async function serveApi(request: Request, surroundings: Surroundings): Pr
 }
 
 async function answer(request: Request, surroundings: Surroundings): Promise<Answer> {
-  const url = new URL(request.url)
+  const { url } = surroundings
   const routed = route(request.method, url)
   if (routed.kind === "unknown") return problem("not_found", "There is nothing at this path; see /openapi.json.")
   if (routed.kind === "other_methods") {

@@ -48,7 +48,7 @@ export function stage(changes: Partial<ApiParts> = {}) {
       headers: { "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    const response = await serveApi(request, surroundings)
+    const response = await serveApi(request, { url: new URL(request.url), ...surroundings })
     return { status: response.status, headers: response.headers, body: Body.parse(await response.json()) }
   }
   return { call, events, parts }
