@@ -2,13 +2,13 @@
 // It uses no account and no network, and keeps nothing but what the Worker's objects store.
 import type { ChildProcess } from "node:child_process"
 import { subscribe } from "node:diagnostics_channel"
-import { existsSync, mkdirSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { basename, dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
-import { checkRing, readSettings, settingNames } from "../src/settings.ts"
+import { checkHost, checkRing, readSettings, settingNames } from "../src/settings.ts"
 import {
   CommandError,
   codeOf,
@@ -37,12 +37,15 @@ await runCommand(async () => {
   const port = chosenPort()
   const settings = await chosenSettings(port)
   const lock = await lockState()
+  endOrphans()
   await checkPort(port)
   const runtimeGone = watchRuntime()
-  const worker = await Promise.race([runWorker(port, settings), runtimeGone])
-  announce(port)
-  await Promise.race([parentGone, runtimeGone])
-  await worker.dispose()
+  const worker = await Promise.race([runWorker(port, settings), runtimeGone, parentGone])
+  if (worker) {
+    announce(port, settings)
+    await Promise.race([runtimeGone, parentGone])
+    await worker.dispose()
+  }
   lock.close()
 })
 process.exit()
@@ -70,17 +73,18 @@ async function chosenSettings(port: number): Promise<Record<string, string>> {
     const value = all[name]
     if (value) chosen[name] = value
   }
-  refuseWrong(chosen)
+  refuseWrong(chosen, port)
   return chosen
 }
 
-function refuseWrong(chosen: object): void {
+function refuseWrong(chosen: object, port: number): void {
   const result = readSettings(chosen)
   if (!result.ok) throw new CommandError(`${result.setting}: ${result.problem}`)
   if (result.settings.jurisdictions.size > 0) {
     throw new CommandError("JURISDICTIONS: cannot be kept on one machine; remove it here, it is for deployments.")
   }
-  const problem = checkRing(result.settings, Date.now())
+  const here = new URL(`http://localhost:${port}`)
+  const problem = checkHost(result.settings, here) ?? checkRing(result.settings, Date.now())
   if (problem !== undefined) throw new CommandError(problem)
 }
 
@@ -113,6 +117,32 @@ function makeFolder(folder: string): void {
   } catch (error) {
     if (!existsSync(folder)) throw error
   }
+}
+
+/**
+ * Where all processes of a server but its runtime were killed, the runtime still writes to the state. This process holds
+ * the state's lock, so whoever is left of the group that held it before is nobody's. Then names its own group.
+ */
+function endOrphans(): void {
+  const file = join(STATE_FOLDER, "group")
+  const before = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0
+  for (const pid of runtimesOf(before)) process.kill(pid, "SIGKILL")
+  writeFileSync(file, String(process.pid))
+}
+
+/** The runtime's processes in a group, where the system's `/proc` tells; a number that was given anew is no runtime's. */
+function runtimesOf(group: number): number[] {
+  if (group === 0 || !existsSync("/proc/self/stat")) return []
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name))
+  return pids.map(Number).filter((pid) => {
+    try {
+      const [, name = "", fields = ""] =
+        readFileSync(`/proc/${pid}/stat`, "latin1").match(/\((.*)\) \S \d+ (\d+)/) ?? []
+      return name === "workerd" && Number(fields) === group
+    } catch {
+      return false
+    }
+  })
 }
 
 function isLocked(error: unknown): boolean {
@@ -193,7 +223,9 @@ async function runWorker(port: number, settings: Record<string, string>) {
   const loaded = new Promise((resolve, reject) => {
     worker.raw.once("reloadComplete", resolve)
     worker.raw.once("buildFailed", () => reject(new CommandError("The Worker does not build; see above.")))
-    worker.raw.once("error", reject)
+    worker.raw.once("error", () =>
+      reject(new CommandError("The runtime does not start; is the state folder in order?")),
+    )
   })
   await Promise.all([worker.ready, loaded])
   return worker
@@ -205,16 +237,22 @@ function writeLog({ level, message }: { level: string; message: string }): void 
   stream.write(`${message}\n`)
 }
 
-function announce(port: number): void {
+function announce(port: number, { AUTH_ISSUER }: Record<string, string>): void {
   const origin = `http://localhost:${port}`
-  const otherPort = port === DEFAULT_PORT ? "" : ` --issuer-port ${port}`
   console.log(`Waxseal runs on ${origin} (Ctrl-C stops it).
 
   MCP endpoint  ${origin}/mcp
+  Sealing API   ${origin}/v1
   Health        ${origin}/healthz
   State         ${shown(STATE_FOLDER)}
+`)
+  if (AUTH_ISSUER === origin) showFirstCall(origin, port)
+}
 
-Ask for a database as alice; the answer is a question and a sealed requestState:
+/** Where local tokens are good. */
+function showFirstCall(origin: string, port: number): void {
+  const otherPort = port === DEFAULT_PORT ? "" : ` --issuer-port ${port}`
+  console.log(`Ask for a database as alice; the answer is a question and a sealed requestState:
 
 curl -s ${origin}/mcp \\
   -H "Authorization: Bearer $(npm run -s token -- --principal alice${otherPort})" \\

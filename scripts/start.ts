@@ -16,6 +16,13 @@ const QUIET = {
   X_LOCAL_OBSERVABILITY: "false",
 }
 
+/** A server that was asked to end has this time: requests that are under way may finish. */
+const PATIENCE_MS = 10_000
+/** Signals closer together are one, which npm and the terminal both handed on. */
+const TWICE_MS = 500
+
+let askedAt: number | undefined
+
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, stop)
 
 const server = fork(join(import.meta.dirname, "serve.ts"), process.argv.slice(2), {
@@ -27,20 +34,30 @@ const guard = guardGroup(server)
 server.on("exit", (code) => {
   guard?.kill()
   endGroup(server)
-  process.exitCode = code ?? 1
+  process.exit(code ?? 1)
 })
 
 if (process.env["npm_lifecycle_event"] === "start") stopWithNpm()
 
+/** Asks the server to end. It is not asked a second time, and not waited for: one signal may arrive twice by way of npm. */
 function stop(): void {
-  if (server.connected) server.disconnect()
+  const now = Date.now()
+  if (askedAt === undefined) {
+    askedAt = now
+    if (server.connected) server.disconnect()
+    setTimeout(() => endGroup(server), PATIENCE_MS)
+  } else if (now - askedAt > TWICE_MS) {
+    endGroup(server)
+  }
 }
 
 /** npm hands SIGTERM to its shell alone and can hand on no SIGKILL: either way the line of parents changes. */
 function stopWithNpm(): void {
   const parents = lineage()
-  setInterval(() => {
-    if (lineage() !== parents) stop()
+  const watch = setInterval(() => {
+    if (lineage() === parents) return
+    clearInterval(watch)
+    stop()
   }, 250).unref()
 }
 

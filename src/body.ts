@@ -30,7 +30,9 @@ export async function readBody(request: Request, limitBytes: number): Promise<Bo
   }
 }
 
-type Bytes = { readonly kind: "bytes"; readonly bytes: ArrayBuffer } | Extract<Body, { kind: "too_large" | "too_slow" }>
+type Bytes =
+  | { readonly kind: "bytes"; readonly bytes: ArrayBuffer }
+  | Extract<Body, { kind: "too_large" | "too_slow" | "unreadable" }>
 
 async function readBytes(request: Request, limitBytes: number): Promise<Bytes> {
   if (request.body === null) return { kind: "bytes", bytes: new ArrayBuffer(0) }
@@ -38,7 +40,7 @@ async function readBytes(request: Request, limitBytes: number): Promise<Bytes> {
   const timer = setTimeout(() => timeUp.resolve({ kind: "too_slow" }), LIMIT_MS)
   const isShort = declaredLength(request) <= limitBytes
   const read = isShort ? readAll(request) : readUpTo(request.body.getReader(), limitBytes)
-  const bytes = await Promise.race([read, timeUp.promise])
+  const bytes = await Promise.race([read.catch(gone), timeUp.promise])
   clearTimeout(timer)
   return bytes
 }
@@ -47,6 +49,11 @@ async function readBytes(request: Request, limitBytes: number): Promise<Bytes> {
 function declaredLength({ headers }: Request): number {
   const length = headers.get("Content-Length")
   return length === null ? Number.POSITIVE_INFINITY : Number(length)
+}
+
+/** The caller left in the middle of it, and reads no answer either. */
+function gone(): Bytes {
+  return { kind: "unreadable" }
 }
 
 async function readAll(request: Request): Promise<Bytes> {

@@ -151,7 +151,7 @@ function hasDevelopmentKey(auth: AuthSettings): boolean {
 
 /** Plain HTTP only on this machine, and nothing in it that would have to stay secret. */
 function isTrustworthyUrl(text: string): boolean {
-  const url = /\s/.test(text) ? null : URL.parse(text)
+  const url = /^https?:\/\/[^\s*]+$/.test(text) ? URL.parse(text) : null
   if (url === null) return false
   const isSecure = url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url))
   return isSecure && url.username === "" && url.password === "" && url.hash === ""
@@ -205,7 +205,10 @@ function encoded(least: number, most = least) {
 const keyMembers = {
   kid: z.string().exactOptional(),
   use: z.literal("sig").exactOptional(),
-  key_ops: z.array(z.string()).exactOptional(),
+  key_ops: z
+    .array(z.string())
+    .refine((uses) => uses.includes("verify"))
+    .exactOptional(),
 }
 
 /** Sizes in characters of base64url: 256 bytes are 342. RFC 7518 §3.3 asks for 2048 bits or more. */
@@ -294,7 +297,7 @@ const ring = z
 const NOT_PUBLIC_URL =
   "must be an https origin without a path, such as https://waxseal.example.com (http on localhost only)."
 const NOT_URL = "must be an https URL (http on localhost only) without credentials or fragment."
-const NOT_A_CLAIM = "must be the name of a claim; remove it where the issuer is the tenant."
+const NOT_A_CLAIM = "must be the name of a claim without white space; remove it where the issuer is the tenant."
 const NOT_ORIGINS = "must be origins separated by commas, each as browsers send it, such as https://app.example.com."
 
 const environment = z.object({
@@ -308,7 +311,7 @@ const environment = z.object({
   AUTH_JWKS_URL: text(isTrustworthyUrl, NOT_URL)
     .transform((url) => new URL(url))
     .optional(),
-  AUTH_TENANT_CLAIM: text((name) => name.trim() !== "", NOT_A_CLAIM).optional(),
+  AUTH_TENANT_CLAIM: text((name) => name !== "" && !/\s/.test(name), NOT_A_CLAIM).optional(),
   ALLOWED_ORIGINS: z
     .string(NOT_ORIGINS)
     .transform((list) => list.split(/[\s,]+/))

@@ -143,7 +143,11 @@ describe("the other settings", () => {
     ],
     ["AUTH_JWKS", [keySet(ecKey({ crv: "secp256k1" })), keySet(ecKey({ y: "+".repeat(43) }))], NOT_A_KEY],
     ["AUTH_JWKS", [keySet(ecKey({ kid: "a" }), rsaKey({ kid: "a" }))], "must give each key a `kid` of its own."],
-    ["AUTH_TENANT_CLAIM", ["", " ", 7], "must be the name of a claim; remove it where the issuer is the tenant."],
+    [
+      "AUTH_TENANT_CLAIM",
+      ["", " ", " tenant", "tenant\n", 7],
+      "must be the name of a claim without white space; remove it where the issuer is the tenant.",
+    ],
     ["ALLOWED_ORIGINS", ["", "*", "null", "app.example.com", "https://a.test/", "https://A.test", 7], NOT_ORIGINS],
     ["ALLOWED_ORIGINS", ["https://a.test:443", "https://a.test,,*", "https://*.a.test/x"], NOT_ORIGINS],
     ["STATE_TTL_SECONDS", ["", "0", "86401", "-1", "1.5", "1e3", " 60", "sixty", 0, 1.5, Infinity, null], NOT_TTL],

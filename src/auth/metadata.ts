@@ -13,6 +13,6 @@ export function resourceMetadata(resource: string, issuer: string | undefined, s
       scopes_supported: scopes,
       resource_name: "Waxseal",
     },
-    { headers: { "Cache-Control": "public, max-age=300" } },
+    { headers: { "Cache-Control": "public, max-age=300", Vary: "Origin" } },
   )
 }

@@ -3,7 +3,7 @@ import { type Inquiry, runInquiry } from "../operation/index.ts"
 import { convertedOnce } from "./converted-once.ts"
 import { createLegs } from "./legs.ts"
 import type { Offer } from "./offer.ts"
-import { askResult, NEEDS_NEWER_CLIENT, outcomeError } from "./wire.ts"
+import { askResult, NEEDS_NEWER_CLIENT, outcomeError, rethrown } from "./wire.ts"
 
 /** Offers an inquiry as a prompt. */
 export function inquiryPrompt<Input>(
@@ -23,7 +23,7 @@ export function inquiryPrompt<Input>(
         register(server) {
           server.registerPrompt(name, { ...config, argsSchema }, async (_input, context) => {
             if (era === "legacy") throw new ProtocolError(ProtocolErrorCode.InvalidRequest, NEEDS_NEWER_CLIENT)
-            const end = await legs.end(context)
+            const end = await legs.end(context).catch(rethrown)
             switch (end.kind) {
               case "ask":
                 return askResult(end)

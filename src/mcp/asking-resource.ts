@@ -8,7 +8,7 @@ import type { Json } from "../brands.ts"
 import { type Operation, type Report, runOperation } from "../operation/index.ts"
 import { createLegs } from "./legs.ts"
 import type { Offer } from "./offer.ts"
-import { askResult, NEEDS_NEWER_CLIENT, outcomeError } from "./wire.ts"
+import { askResult, NEEDS_NEWER_CLIENT, outcomeError, rethrown } from "./wire.ts"
 
 /**
  * Offers an operation as a resource template. The variables of the URI are its input; `contents` makes the resource of
@@ -27,14 +27,14 @@ export function operationResource<Input>(
     takes: (uri) => template.uriTemplate.match(uri) !== null,
     serve(exchange, era) {
       const uri = exchange.called.target ?? ""
-      const call = { method: "resources/read", target: uri, input: template.uriTemplate.match(uri) } as const
+      const call = { method: "resources/read", target: uri, input: variables(template, uri) } as const
       const legs = createLegs<never>(exchange, call, (leg, parts) => runOperation(operation, leg, parts))
       return {
         takeState: legs.takeState,
         register(server) {
           server.registerResource(name, template, config, async (_uri, _variables, context) => {
             if (era === "legacy") throw new ProtocolError(ProtocolErrorCode.InvalidRequest, NEEDS_NEWER_CLIENT)
-            const end = await legs.end(context)
+            const end = await legs.end(context).catch(rethrown)
             switch (end.kind) {
               case "ask":
                 return askResult(end)
@@ -48,6 +48,20 @@ export function operationResource<Input>(
         },
       }
     },
+  }
+}
+
+/** As their author wrote them (RFC 6570 3.2.2 encodes them); what has no such form stays as it is, and names nothing. */
+function variables({ uriTemplate }: ResourceTemplate, uri: string): unknown {
+  const entries = Object.entries(uriTemplate.match(uri) ?? {})
+  return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === "string" ? decoded(value) : value]))
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
   }
 }
 

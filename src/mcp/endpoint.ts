@@ -68,7 +68,7 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
   if (!verified.ok) return refuse(verified, metadata)
   if (!verified.identity.scopes.has("mcp")) return refuse({ problem: "insufficient_scope", scope: "mcp" }, metadata)
 
-  if (rateLimiter && !(await rateLimiter(verified.identity.principal))) return tooMany()
+  if (!(await rateLimiter(verified.identity.principal))) return tooMany()
 
   const body = await readBody(request, BODY_LIMIT_BYTES)
   switch (body.kind) {
@@ -80,9 +80,12 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
       return rpcError(400, -32_600, "The body is nested deeper than 96 levels; send it flatter.")
     case "unreadable":
       return rpcError(400, -32_700, "The body is not JSON in UTF-8.")
-    case "json":
+    case "json": {
       if (Array.isArray(body.value)) return rpcError(400, -32_600, "Send one message a request; batches are not taken.")
-      return { identity: verified.identity, audience, body: body.value, called: readCalled(body.value), parts }
+      const called = readCalled(body.value)
+      if (called.problem !== undefined) return rpcError(400, -32_602, called.problem, {}, called.id)
+      return { identity: verified.identity, audience, body: body.value, called, parts }
+    }
   }
 }
 
@@ -91,6 +94,12 @@ function tooMany(): Response {
   return rpcError(429, -32_000, `Too many requests; try again in ${PERIOD_SECONDS} seconds.`, headers)
 }
 
-function rpcError(status: number, code: number, message: string, headers: Record<string, string> = {}): Response {
-  return Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, { status, headers })
+function rpcError(
+  status: number,
+  code: number,
+  message: string,
+  headers: Record<string, string> = {},
+  id: string | number | null = null,
+): Response {
+  return Response.json({ jsonrpc: "2.0", error: { code, message }, id }, { status, headers })
 }

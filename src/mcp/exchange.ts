@@ -1,6 +1,7 @@
 import { z } from "zod"
 import type { Identity } from "../auth/index.ts"
 import type { RuntimeParts } from "../operation/index.ts"
+import { paramsProblem } from "./params.ts"
 
 /** One HTTP request at `/mcp`, after everything about it that stands in front of the SDK has been proven. */
 export interface Exchange {
@@ -15,6 +16,8 @@ export interface Exchange {
 
 /** What a body asks for. The SDK has the last word on whether it is a message at all. */
 export interface Called {
+  /** `null` where it has none that an answer could carry. */
+  readonly id: string | number | null
   readonly method: string | undefined
   /** The tool's or prompt's name, or the resource's URI. */
   readonly target: string | undefined
@@ -24,13 +27,24 @@ export interface Called {
   readonly hasState: boolean
   /** Where the caller's trace goes on (W3C Trace Context); what is not well-formed is ignored, `baggage` always. */
   readonly traceparent: string | undefined
+  /** Why its params are none of its method's. */
+  readonly problem: string | undefined
 }
 
 const Members = z.custom<Readonly<Record<string, unknown>>>((value) => typeof value === "object" && value !== null)
 
 const Text = z.string()
 
-const Message = z.object({ method: z.string(), params: Members.optional() })
+const Id = z.union([z.string(), z.number()])
+
+const Message = z.object({ method: z.string(), params: Members.optional(), id: z.unknown() })
+
+/** The member that names what a method is about; other methods are about nothing. */
+const TARGETS = new Map<string | undefined, string>([
+  ["tools/call", "name"],
+  ["prompts/get", "name"],
+  ["resources/read", "uri"],
+])
 
 /** W3C Trace Context 3.2.2: of any version but `ff`, with ids that are not all zero. */
 const TraceMeta = z.object({
@@ -39,12 +53,14 @@ const TraceMeta = z.object({
 
 /** Reads what a body asks for, and of each method only the member that is its own. */
 export function readCalled(body: unknown): Called {
-  const { method, params } = Message.safeParse(body).data ?? {}
+  const { method, params, id } = Message.safeParse(body).data ?? {}
   return {
+    id: Id.safeParse(id).data ?? null,
     method,
-    target: Text.safeParse(params?.[method === "resources/read" ? "uri" : "name"]).data,
+    target: Text.safeParse(params?.[TARGETS.get(method) ?? ""]).data,
     arguments: params?.["arguments"],
     hasState: params?.["requestState"] !== undefined,
     traceparent: TraceMeta.safeParse(params?.["_meta"]).data?.traceparent,
+    problem: paramsProblem(method, params),
   }
 }

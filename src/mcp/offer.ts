@@ -5,6 +5,7 @@ import {
   type ServerContext,
   type ServerOptions,
 } from "@modelcontextprotocol/server"
+import { errorName } from "../error-name.ts"
 import type { Exchange } from "./exchange.ts"
 
 export type Era = McpRequestContext["era"]
@@ -70,15 +71,28 @@ export function serverOf(
   }
 }
 
-/** An offer that never asks. */
+/** Runs what an author wrote; what it throws stays here, for its words are for nobody outside. */
+export type Guard = <Result>(run: () => Promise<Result>) => Promise<Result>
+
+/** An offer that never asks. Its handlers run what may fail under the guard. */
 export function plainOffer(
   method: Offer["method"],
   target: string,
-  register: (server: McpServer, exchange: Exchange) => void,
+  register: (server: McpServer, exchange: Exchange, guard: Guard) => void,
 ): Offer {
   return {
     method,
     takes: (called) => called === target,
-    serve: (exchange) => ({ register: (server) => register(server, exchange) }),
+    serve(exchange) {
+      const guard: Guard = (run) => run().catch((error) => fail(error, exchange, method, target))
+      return { register: (server) => register(server, exchange, guard) }
+    },
   }
+}
+
+function fail(error: unknown, { parts, identity }: Exchange, method: string, target: string): never {
+  const person = parts.pseudonyms("person", identity.tenant, identity.principal)
+  const args = parts.pseudonyms("arguments", method, target, undefined)
+  parts.observe({ event: "fault", error: errorName(error), name: target, person, arguments: args })
+  throw new Error("The server failed; try again.")
 }

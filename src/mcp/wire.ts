@@ -1,5 +1,5 @@
-import { type InputRequiredResult, inputRequired, ProtocolError } from "@modelcontextprotocol/server"
-import type { InquiryEnd, Report } from "../operation/index.ts"
+import { type InputRequiredResult, inputRequired, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server"
+import { type InquiryEnd, InvalidArguments, type Report } from "../operation/index.ts"
 
 /** An outcome other than `completed` where a result has no place for one: outside the range that JSON-RPC reserves. */
 const OUTCOME_ERROR = 1001
@@ -18,4 +18,10 @@ export function askResult({ requests, state }: Extract<InquiryEnd<never>, { kind
 /** A report as a JSON-RPC error, for prompts and resources. */
 export function outcomeError({ text, data, ...outcome }: Report): ProtocolError {
   return new ProtocolError(OUTCOME_ERROR, text, { ...outcome, ...data })
+}
+
+/** Rethrows what a leg threw: arguments that do not fit are the caller's mistake, where no result has a place for it. */
+export function rethrown(error: unknown): never {
+  if (error instanceof InvalidArguments) throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message)
+  throw error
 }

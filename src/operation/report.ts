@@ -115,5 +115,7 @@ export function alreadyAnswered(operationId: OperationId): Report {
 
 /** The answer to other answers than those the operation was spent on, or to another branch of it. */
 export function alreadyUsed(operationId: OperationId, recorded: NonNullable<Report["recorded"]>): Report {
-  return { ...report("already_used", operationId), recorded }
+  const text =
+    recorded === "running" ? "An attempt at this operation, on other answers than these, is running." : undefined
+  return { ...report("already_used", operationId, text === undefined ? {} : { text }), recorded }
 }

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers"
 import { z } from "zod"
-import { type ApiEvent, type ApiParts, serveApi } from "../../src/api/index.ts"
+import type { ApiEvent, ApiParts } from "../../src/api/index.ts"
+import { serveApi } from "../../src/api/serve.ts"
 import type { Identity } from "../../src/auth/index.ts"
 import type { Principal, TenantId } from "../../src/brands.ts"
 import { createKeyedLedgerClient, createLedgerClient } from "../../src/ledger/index.ts"

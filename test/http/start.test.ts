@@ -26,7 +26,11 @@ const STOPPED: Ended = { code: 0, output: expect.any(String), errors: "" }
 afterAll(endAll)
 
 function commandLine(pid: number): string {
-  return readFileSync(`/proc/${pid}/cmdline`, "latin1")
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1")
+  } catch {
+    return ""
+  }
 }
 
 async function started(command: Command): Promise<Command> {
@@ -192,8 +196,28 @@ describe("npm start", () => {
       .toBeGreaterThan(0)
     const family = descendants(command.process.pid ?? 0)
     command.process.kill("SIGTERM")
-    expect((await command.ended).code).toBe(0)
-    expect(family.filter(isAlive)).toEqual([])
+    expect(await command.ended).toEqual({ code: 0, output: "", errors: "" })
+    await expect.poll(() => family.filter(isAlive), { timeout: 5_000 }).toEqual([])
+  })
+
+  it.skipIf(!existsSync("/proc"))("ends the runtime that a killed server left, and takes its state over", async () => {
+    const place = newPlace()
+    const port = String(await freePort())
+    const { process: first, ended } = await started(start(place, ["--port", port]))
+    const family = descendants(first.pid ?? 0)
+    const runtimes = family.filter((pid) => commandLine(pid).includes("workerd"))
+    first.kill("SIGKILL")
+    for (const pid of family.filter((pid) => !runtimes.includes(pid))) process.kill(pid, "SIGKILL")
+    await ended
+    expect(runtimes.filter(isAlive)).not.toEqual([])
+    const next = await started(start(place, ["--port", port]))
+    expect(runtimes.filter(isAlive)).toEqual([])
+    expect(await endBy("SIGTERM", next)).toEqual(STOPPED)
+  })
+
+  it("refuses settings that do not do on localhost, in one sentence", async () => {
+    const settings = { PUBLIC_URL: "https://waxseal.example" }
+    expect(await refusal(start(newPlace(), [], settings))).toMatch(/^[A-Z_]+: .+\.\n$/)
   })
 
   it.skipIf(!existsSync("/proc"))("refuses a state folder that cannot be made", async () => {

@@ -10,9 +10,11 @@ const CONFIG = {
 }
 
 /** `waxseal://created`: the same list as the tool `list_created`, for clients that read. */
-export const createdResource = plainOffer("resources/read", URI, (server, { identity }) => {
-  server.registerResource("created", URI, CONFIG, async () => {
-    const created = await registryOf(identity.tenant).created()
-    return { contents: [{ uri: URI, mimeType: CONFIG.mimeType, text: JSON.stringify(created) }] }
-  })
+export const createdResource = plainOffer("resources/read", URI, (server, { identity }, guard) => {
+  server.registerResource("created", URI, CONFIG, () =>
+    guard(async () => {
+      const created = await registryOf(identity.tenant).created()
+      return { contents: [{ uri: URI, mimeType: CONFIG.mimeType, text: JSON.stringify(created) }] }
+    }),
+  )
 })

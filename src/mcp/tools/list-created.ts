@@ -1,4 +1,6 @@
+import type { CallToolResult } from "@modelcontextprotocol/server"
 import { z } from "zod"
+import type { TenantId } from "../../brands.ts"
 import { registryOf } from "../demo/registry.ts"
 import { plainOffer } from "../offer.ts"
 
@@ -21,16 +23,18 @@ const CONFIG = {
 }
 
 /** `list_created`: what the other tools made, for the caller's tenant. */
-export const listCreatedTool = plainOffer("tools/call", NAME, (server, { identity }) => {
-  server.registerTool(NAME, CONFIG, async () => {
-    const { databases, projects } = await registryOf(identity.tenant).created()
-    const lines = [
-      ...databases.map(({ name, region }) => `database ${name} in ${region}`),
-      ...projects.map(({ name, account, monthlyCostUsd }) => `project ${name} for $${monthlyCostUsd} by ${account}`),
-    ]
-    return {
-      content: [{ type: "text", text: lines.length === 0 ? "Nothing was created yet." : lines.join("\n") }],
-      structuredContent: { databases, projects },
-    }
-  })
+export const listCreatedTool = plainOffer("tools/call", NAME, (server, { identity }, guard) => {
+  server.registerTool(NAME, CONFIG, () => guard(() => list(identity.tenant)))
 })
+
+async function list(tenant: TenantId): Promise<CallToolResult> {
+  const { databases, projects } = await registryOf(tenant).created()
+  const lines = [
+    ...databases.map(({ name, region }) => `database ${name} in ${region}`),
+    ...projects.map(({ name, account, monthlyCostUsd }) => `project ${name} for $${monthlyCostUsd} by ${account}`),
+  ]
+  return {
+    content: [{ type: "text", text: lines.length === 0 ? "Nothing was created yet." : lines.join("\n") }],
+    structuredContent: { databases, projects },
+  }
+}

@@ -1,0 +1,19 @@
+import { z } from "zod"
+
+const Listing = z.looseObject({ cursor: z.string().optional() })
+
+/** Params for which the official SDK has no error but an internal one, in its schema's own words. */
+const SHAPES = new Map<string | undefined, z.ZodType>([
+  ["prompts/get", z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.string()).optional() })],
+  ["resources/read", z.looseObject({ uri: z.string() })],
+  ["tools/list", Listing],
+  ["prompts/list", Listing],
+  ["resources/list", Listing],
+  ["resources/templates/list", Listing],
+])
+
+/** Why these are no params of this method, in one sentence; `undefined` where they may be. */
+export function paramsProblem(method: string | undefined, params: unknown): string | undefined {
+  const [issue] = SHAPES.get(method)?.safeParse(params ?? {}).error?.issues ?? []
+  return issue && `Invalid params.${issue.path.join(".")}: ${issue.message}.`
+}
