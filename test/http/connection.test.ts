@@ -87,3 +87,14 @@ it("is listed as a template", async () => {
   const { body } = await send({ method: "resources/templates/list" })
   expect(JSON.stringify(body)).toContain("waxseal://databases/{name}/connection")
 })
+
+it("finds a database whose name a URI has to encode", async () => {
+  const name = "my café/1"
+  const provision = { method: "tools/call", name: "provision_database", arguments: { name } }
+  const { requestState = "" } = resultOf(await send(provision))
+  const inputResponses = { region: { action: "accept", content: { region: "eu-west-1" } } }
+  resultOf(await send({ ...provision, requestState, inputResponses }))
+  const encoded = encodeURIComponent(name)
+  const leg = { requestState: await ask(encoded), inputResponses: consent(true) }
+  expect(resultOf(await read(encoded, leg)).contents).toHaveLength(1)
+})

@@ -1,3 +1,4 @@
+import { once } from "node:events"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { request as httpRequest } from "node:http"
 import { connect } from "node:net"
@@ -117,6 +118,41 @@ describe("messages", () => {
       body: params(stray.body, { name: "x" }),
     })
     expect(await response.text()).toContain('"contents"')
+  })
+
+  it.each([
+    ["tools/list", "tools"],
+    ["prompts/list", "prompts"],
+    ["resources/list", "resources"],
+    ["resources/templates/list", "resourceTemplates"],
+  ])("%s lists all of it, whatever else it names", async (method, member) => {
+    const { headers, body } = encode({ token, method })
+    const message = JSON.parse(body)
+    const params = { ...message.params, name: "x", uri: "waxseal://x" }
+    const listed = await post(JSON.stringify({ ...message, params }), headers)
+    expect(Object(listed.body).result[member].length).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ["prompts/get", { name: "incident_report", arguments: { incident: 7 } }, "arguments.incident"],
+    ["prompts/get", { name: "incident_report", arguments: [] }, "arguments"],
+    ["prompts/get", { name: "incident_report", arguments: { incident: "\ud800" } }, "surrogate"],
+    ["prompts/get", { name: 7 }, "name"],
+    ["resources/read", { uri: 7 }, "uri"],
+    ["resources/read", { uri: `waxseal://databases/${"x".repeat(200)}/connection` }, "name"],
+    ["tools/list", { cursor: 7 }, "cursor"],
+    ["resources/list", { cursor: null }, "cursor"],
+  ])("%s with %j is the caller's mistake, said in a sentence", async (method, wrong, named) => {
+    const { headers, body } = encode({ token, method, id: "mine" })
+    const message = JSON.parse(body)
+    const target = "uri" in wrong ? wrong.uri : "name" in wrong ? wrong.name : undefined
+    const answer = await post(JSON.stringify({ ...message, params: { ...message.params, ...wrong } }), {
+      ...headers,
+      "mcp-name": typeof target === "string" ? target : undefined,
+    })
+    expect(answer.body).toMatchObject({ id: "mine", error: { code: -32602 } })
+    expect(errorOf(answer).message).toContain(named)
+    expect(errorOf(answer).message).not.toContain("[\n")
   })
 
   it.each([0, "", "x", -1])("the id %j is echoed", async (id) => {
@@ -328,12 +364,19 @@ describe("floods", () => {
     await expectNormal()
   })
 
-  it("a body without an end: 413 long before its time is up", async () => {
+  it("a body of sixteen mebibytes that never ends: 413 long before its time is up", async () => {
     const { headers } = encode({ ...list, token })
-    const chunk = new Uint8Array(65_536)
-    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(chunk) })
-    const init = { method: "POST", headers, body: endless, duplex: "half" } as RequestInit
-    expect((await fetch(`${worker.url}/mcp`, init)).status).toBe(413)
+    const lines = Object.entries({ ...headers, host: `127.0.0.1:${worker.port}`, "transfer-encoding": "chunked" })
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")
+    const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`
+    const socket = connect(worker.port, "127.0.0.1")
+    // Whoever writes on to a server that has answered may be cut off.
+    socket.on("error", () => {})
+    socket.write(`POST /mcp HTTP/1.1\r\n${head}\r\n`)
+    for (let written = 0; written < 256; written += 1) socket.write(chunk)
+    const [answer] = await once(socket, "data", { signal: AbortSignal.timeout(8_000) })
+    expect(String(answer)).toMatch(/^HTTP\/1.1 413 /)
+    socket.destroy()
     await expectNormal()
   })
 

@@ -61,6 +61,13 @@ it("fetches the keys once for many tokens", async () => {
   expect(provider.asked).toBe(1)
 })
 
+it("fetches them once for many tokens that come at once", async () => {
+  provider.delay = 300
+  const tokens = await Promise.all(Array.from({ length: 10 }, (_, caller) => tokenOf(identity, `caller-${caller}`)))
+  expect(new Set(await Promise.all(tokens.map(status)))).toEqual(new Set([200]))
+  expect(provider.asked).toBe(1)
+})
+
 it("does not ask again within the cool-down, however many unknown keys come", async () => {
   expect(await status(await tokenOf(identity))).toBe(200)
   const strangers = await Promise.all(Array.from({ length: 20 }, async () => tokenOf(await makeIdentity())))
@@ -81,6 +88,8 @@ it.each([
   ["fails", { status: 500, body: "" }],
   ["says nonsense", { status: 200, body: "<html>" }],
   ["says other JSON", { status: 200, body: '{"keys":7}' }],
+  ["has no key", { status: 200, body: '{"keys":[]}' }],
+  ["has a secret alone", { status: 200, body: '{"keys":[{"kty":"oct","k":"AAAA"}]}' }],
   ["redirects", { status: 302, body: "" }],
 ])("answers 503 where the provider %s from the start, asks sparingly, and recovers", async (_what, answer) => {
   const good = provider.answer
