@@ -38,8 +38,25 @@ function digest16(...parts: readonly (Uint8Array | string | undefined)[]): numbe
   let hash = FNV_OFFSET
   for (const part of parts) {
     if (part === undefined) continue
-    for (const byte of typeof part === "string" ? toUtf8(part) : part) hash = Math.imul(hash ^ byte, FNV_PRIME)
+    hash = typeof part === "string" ? hashText(hash, part) : hashBytes(hash, part)
     hash = Math.imul(hash ^ END_OF_PART, FNV_PRIME)
   }
   return (hash >>> 16) ^ (hash & 0xffff)
+}
+
+/** Of the text's UTF-8; most texts are ASCII, where a unit is a byte. */
+function hashText(start: number, text: string): number {
+  let hash = start
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit > 0x7f) return hashBytes(hash, toUtf8(text.slice(index)))
+    hash = Math.imul(hash ^ unit, FNV_PRIME)
+  }
+  return hash
+}
+
+function hashBytes(start: number, bytes: Uint8Array): number {
+  let hash = start
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, FNV_PRIME)
+  return hash
 }

@@ -21,6 +21,11 @@ const ARGUMENTS: Bounds = { values: 100_000, characters: 2_097_152, number: exac
 /** The JSON text is longer than either count, so these refuse early what the text's length refuses in the end. */
 const STATE: Bounds = { values: STATE_LIMIT_BYTES, characters: STATE_LIMIT_BYTES, number: numberProblem }
 
+/** In bytes of JSON: an escape such as \u001f for one UTF-16 unit. */
+const LONGEST_UNIT = 6
+/** In bytes of JSON: a number of 24 digits and signs, the quotes and the colon of its name, a comma. */
+const LONGEST_VALUE = 28
+
 const utf8 = new TextEncoder()
 const NOT_JSON = "a value is not JSON"
 
@@ -32,7 +37,7 @@ const NOT_JSON = "a value is not JSON"
  * @example canonicalJson({ b: 1.0, a: "é" }) // { ok: true, text: '{"a":"é","b":1}' }
  */
 export function canonicalJson(value: unknown): { ok: true; text: string } | { ok: false; problem: string } {
-  const problem = problemOf(value, ARGUMENTS)
+  const problem = new Walk(ARGUMENTS).value(value, 0)
   if (problem !== undefined) return { ok: false, problem }
   const text = canonicalize(value)
   return text === undefined ? { ok: false, problem: NOT_JSON } : { ok: true, text }
@@ -54,61 +59,79 @@ export async function digestArguments(
 
 /** What keeps a value from being a state, as a clause that quotes nothing of it. */
 export function stateProblem(state: Json): string | undefined {
-  const problem = problemOf(state, STATE)
+  const walk = new Walk(STATE)
+  const problem = walk.value(state, 0)
   if (problem !== undefined) return problem
+  if (walk.longestText <= STATE_LIMIT_BYTES) return undefined
   const bytes = utf8Length(JSON.stringify(state))
   return bytes > STATE_LIMIT_BYTES ? `it has ${bytes} bytes of JSON, at most ${STATE_LIMIT_BYTES} fit` : undefined
 }
 
-function problemOf(value: unknown, bounds: Bounds): string | undefined {
-  const tooManyValues = `it has more than ${bounds.values} values`
-  let values = 0
-  let characters = 0
+/** Each method answers the first problem it finds. Bounds are checked before what they bound is walked. */
+class Walk {
+  readonly #bounds: Bounds
+  #values = 0
+  #characters = 0
 
-  function walk(value: unknown, depth: number): string | undefined {
-    values++
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds
+  }
+
+  /** What was walked has no more bytes of JSON than this. */
+  get longestText(): number {
+    return LONGEST_UNIT * this.#characters + LONGEST_VALUE * this.#values
+  }
+
+  value(value: unknown, depth: number): string | undefined {
+    this.#values++
+    if (typeof value === "string") return this.#text(value)
+    if (typeof value === "number") return this.#bounds.number(value)
     if (value === null || typeof value === "boolean") return undefined
-    if (typeof value === "number") return bounds.number(value)
-    if (typeof value === "string") return text(value)
     if (typeof value !== "object") return NOT_JSON
     if (depth === JSON_DEPTH) return `it is nested deeper than ${JSON_DEPTH} levels`
-    if (Array.isArray(value)) return elements(value, depth + 1)
-    return isPlain(value) ? members(value, depth + 1) : NOT_JSON
+    if (Array.isArray(value)) return this.#elements(value, depth + 1)
+    return isPlain(value) ? this.#members(value, depth + 1) : NOT_JSON
   }
 
-  function text(value: string): string | undefined {
-    characters += value.length
-    if (characters > bounds.characters) return `its strings have more than ${bounds.characters} characters`
-    return value.isWellFormed() ? undefined : "a string has a lone surrogate"
+  #text(text: string): string | undefined {
+    this.#characters += text.length
+    const { characters } = this.#bounds
+    if (this.#characters > characters) return `its strings have more than ${characters} characters`
+    return text.isWellFormed() ? undefined : "a string has a lone surrogate"
   }
 
-  function elements(array: readonly unknown[], depth: number): string | undefined {
-    if (values + array.length > bounds.values) return tooManyValues
+  #elements(array: readonly unknown[], depth: number): string | undefined {
+    const tooMany = this.#tooMany(array.length)
+    if (tooMany !== undefined) return tooMany
     for (const element of array) {
-      const problem = walk(element, depth)
+      const problem = this.value(element, depth)
       if (problem !== undefined) return problem
     }
     return undefined
   }
 
-  function members(object: PlainObject, depth: number): string | undefined {
+  #members(object: PlainObject, depth: number): string | undefined {
     const names = Object.keys(object)
-    if (values + names.length > bounds.values) return tooManyValues
+    const tooMany = this.#tooMany(names.length)
+    if (tooMany !== undefined) return tooMany
     if (names.length > MEMBERS_LIMIT) return `an object has more than ${MEMBERS_LIMIT} members`
     for (const name of names) {
-      const problem = text(name) ?? walk(object[name], depth)
+      const problem = this.#text(name) ?? this.value(object[name], depth)
       if (problem !== undefined) return problem
     }
     return undefined
   }
 
-  return walk(value, 0)
+  #tooMany(more: number): string | undefined {
+    const { values } = this.#bounds
+    return this.#values + more > values ? `it has more than ${values} values` : undefined
+  }
 }
 
 /** Made by a literal or by JSON.parse, in whichever realm; a Date or a Map would silently lose what it holds. */
 function isPlain(object: object): object is PlainObject {
   const prototype: unknown = Object.getPrototypeOf(object)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 function numberProblem(value: number): string | undefined {

@@ -17,18 +17,25 @@ type Part = Uint8Array | string | undefined
 export function pae(...parts: readonly Part[]): Bytes {
   const sizes = parts.map(bytesIn)
   const joined = new Uint8Array(sizes.reduce((sum, size) => sum + LENGTH_BYTES + size, LENGTH_BYTES))
-  const view = new DataView(joined.buffer)
-  view.setUint32(0, parts.length)
+  putLength(joined, 0, parts.length)
   let at = LENGTH_BYTES
-  for (const [index, part] of parts.entries()) {
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index]
     const size = sizes[index] ?? 0
-    view.setUint32(at, part === undefined ? ABSENT : size)
+    putLength(joined, at, part === undefined ? ABSENT : size)
     at += LENGTH_BYTES
     if (typeof part === "string") putUtf8(joined, at, part)
     else if (part) joined.set(part, at)
     at += size
   }
   return joined
+}
+
+function putLength(bytes: Bytes, at: number, length: number): void {
+  bytes[at] = length >>> 24
+  bytes[at + 1] = length >>> 16
+  bytes[at + 2] = length >>> 8
+  bytes[at + 3] = length
 }
 
 function bytesIn(part: Part): number {
