@@ -1,3 +1,10 @@
+declare global {
+  interface Uint8Array {
+    /** Of ES2026; Node has it since version 25. */
+    toBase64?(options: { readonly alphabet: "base64url"; readonly omitPadding: true }): string
+  }
+}
+
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 const NOT_A_DIGIT = 0xff
 
@@ -5,14 +12,9 @@ const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0))
 const DIGITS = new Uint8Array(128).fill(NOT_A_DIGIT)
 for (const [digit, code] of CODES.entries()) DIGITS[code] = digit
 
-/** Base64url without padding (RFC 4648 section 5). */
+/** Base64url without padding (RFC 4648 section 5). The engine is several times as fast, where it can. */
 export function bytesToBase64Url(bytes: Uint8Array): string {
-  let text = ""
-  for (let at = 0; at < bytes.length; at += 3) {
-    const group = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
-    text += String.fromCharCode(codeOf(group >>> 18), codeOf(group >>> 12), codeOf(group >>> 6), codeOf(group))
-  }
-  return text.slice(0, Math.ceil((bytes.length * 8) / 6))
+  return bytes.toBase64?.({ alphabet: "base64url", omitPadding: true }) ?? encode(bytes)
 }
 
 /**
@@ -37,6 +39,15 @@ export function base64UrlToBytes(text: string): Uint8Array<ArrayBuffer> | undefi
   }
   const tail = pending & ((1 << bits) - 1)
   return tail === 0 ? bytes : undefined
+}
+
+function encode(bytes: Uint8Array): string {
+  let text = ""
+  for (let at = 0; at < bytes.length; at += 3) {
+    const group = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
+    text += String.fromCharCode(codeOf(group >>> 18), codeOf(group >>> 12), codeOf(group >>> 6), codeOf(group))
+  }
+  return text.slice(0, Math.ceil((bytes.length * 8) / 6))
 }
 
 /** The character code of the digit in the low six bits. */

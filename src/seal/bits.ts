@@ -61,6 +61,17 @@ class BitWriter {
 
 export type { BitWriter }
 
+/** A prefix code, made for reading. */
+export interface PrefixCode {
+  /** By the next 8 bits, the symbol times 16 plus the length of its code; 0 where the code is longer than 8 bits. */
+  readonly starts: Uint16Array
+  /**
+   * The two children of a node, at `2 * node + bit`, are another node, the complement of a leaf's symbol, or 0 where
+   * the code has no such branch.
+   */
+  readonly tree: Int16Array
+}
+
 /** Reads what `BitWriter` wrote. Every method throws `LayoutError` where the bytes end too early. */
 export class BitReader {
   readonly #bytes: Uint8Array
@@ -74,12 +85,8 @@ export class BitReader {
 
   /** A value of `width` bits, at most 24. */
   bits(width: number): number {
-    while (this.#pendingBits < width) {
-      const byte = this.#bytes[this.#next++]
-      if (byte === undefined) throw new LayoutError("The sealed body ends too early.")
-      this.#pending = (this.#pending << 8) | byte
-      this.#pendingBits += 8
-    }
+    this.#fill(width)
+    if (this.#pendingBits < width) throw new LayoutError("The sealed body ends too early.")
     this.#pendingBits -= width
     return (this.#pending >>> this.#pendingBits) & ((1 << width) - 1)
   }
@@ -88,11 +95,17 @@ export class BitReader {
     return this.bits(1) === 1
   }
 
-  /**
-   * Follows a binary tree bit by bit to a leaf and answers its symbol. The two children of a node, at `2 * node + bit`,
-   * are another node, the complement of a leaf's symbol, or 0 where the tree has no branch.
-   */
-  leaf(tree: Int16Array): number {
+  /** Reads one code of a prefix code and answers its symbol. */
+  symbol({ starts, tree }: PrefixCode): number {
+    this.#fill(8)
+    const free = this.#pendingBits - 8
+    const start = free < 0 ? 0 : (starts[(this.#pending >>> free) & 0xff] ?? 0)
+    if (start === 0) return this.#leaf(tree)
+    this.#pendingBits -= start & 0xf
+    return start >>> 4
+  }
+
+  #leaf(tree: Int16Array): number {
     let node = 0
     do node = tree[2 * node + this.bits(1)] ?? 0
     while (node > 0)
@@ -115,6 +128,14 @@ export class BitReader {
       value = value * DIGIT_BASE + digit
       if (value > Number.MAX_SAFE_INTEGER) throw new LayoutError("A number is beyond 2^53.")
       if (!moreFollow) return value
+    }
+  }
+
+  /** Makes as many bits ready as asked for, if there are so many. */
+  #fill(width: number): void {
+    while (this.#pendingBits < width && this.#next < this.#bytes.length) {
+      this.#pending = (this.#pending << 8) | (this.#bytes[this.#next++] ?? 0)
+      this.#pendingBits += 8
     }
   }
 

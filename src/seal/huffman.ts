@@ -1,4 +1,4 @@
-import type { BitReader, BitWriter } from "./bits.ts"
+import type { BitReader, BitWriter, PrefixCode } from "./bits.ts"
 
 /**
  * RFC 7541 appendix B for NUL and the printable characters of ASCII: by length, the characters whose codes have it, in
@@ -21,8 +21,9 @@ const CHARACTERS: readonly (readonly [bits: number, characters: string])[] = [
 /** By character code; no bits where it has no code. */
 const BITS = new Uint8Array(128)
 const CODES = new Uint32Array(128)
-/** As `BitReader.leaf` takes it. */
+const STARTS = new Uint16Array(256)
 const TREE = new Int16Array(512)
+const FOR_READING: PrefixCode = { starts: STARTS, tree: TREE }
 plantTree()
 
 /** How many bits the text takes, or `Infinity` where a character has no code. */
@@ -44,9 +45,9 @@ export function writeHuffman(to: BitWriter, text: string): void {
 }
 
 export function readHuffman(from: BitReader, length: number): string {
-  let text = ""
-  for (let left = length; left > 0; left--) text += String.fromCharCode(from.leaf(TREE))
-  return text
+  const characters: number[] = []
+  for (let left = length; left > 0; left--) characters.push(from.symbol(FOR_READING))
+  return String.fromCharCode(...characters)
 }
 
 /** The code is canonical: the codes of one length are consecutive, and the next length goes on from there. */
@@ -61,6 +62,7 @@ function plantTree(): void {
       const symbol = character.charCodeAt(0)
       BITS[symbol] = bits
       CODES[symbol] = code
+      if (bits <= 8) STARTS.fill((symbol << 4) | bits, code << (8 - bits), (code + 1) << (8 - bits))
       nodes = plantLeaf(symbol, code, bits, nodes)
       code++
     }

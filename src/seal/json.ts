@@ -1,6 +1,7 @@
 import canonicalize from "canonicalize"
 import type { Json } from "../brands.ts"
 import { JSON_DEPTH, STATE_LIMIT_BYTES } from "./limits.ts"
+import { sha256 } from "./sha256.ts"
 import { utf8Length } from "./utf8.ts"
 
 /** What a value may hold at most; checked while it is walked, so that a huge one costs no more than the bounds. */
@@ -26,7 +27,6 @@ const LONGEST_UNIT = 6
 /** In bytes of JSON: a number of 24 digits and signs, the quotes and the colon of its name, a comma. */
 const LONGEST_VALUE = 28
 
-const utf8 = new TextEncoder()
 const NOT_JSON = "a value is not JSON"
 
 /**
@@ -53,8 +53,7 @@ export async function digestArguments(
 ): Promise<{ ok: true; digest: Uint8Array } | { ok: false; problem: string }> {
   const canonical = canonicalJson(args)
   if (!canonical.ok) return canonical
-  const digest = await crypto.subtle.digest("SHA-256", utf8.encode(canonical.text))
-  return { ok: true, digest: new Uint8Array(digest) }
+  return { ok: true, digest: await sha256(canonical.text) }
 }
 
 /** What keeps a value from being a state, as a clause that quotes nothing of it. */

@@ -15,8 +15,14 @@ type Part = Uint8Array | string | undefined
  * @throws TypeError for a string with a lone surrogate: it has no UTF-8 form, and a replacement would meet another string.
  */
 export function pae(...parts: readonly Part[]): Bytes {
-  const sizes = parts.map(bytesIn)
-  const joined = new Uint8Array(sizes.reduce((sum, size) => sum + LENGTH_BYTES + size, LENGTH_BYTES))
+  const sizes: number[] = []
+  let length = LENGTH_BYTES
+  for (const part of parts) {
+    const size = bytesIn(part)
+    sizes.push(size)
+    length += LENGTH_BYTES + size
+  }
+  const joined = new Uint8Array(length)
   putLength(joined, 0, parts.length)
   let at = LENGTH_BYTES
   for (let index = 0; index < parts.length; index++) {

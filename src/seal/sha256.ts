@@ -1,0 +1,106 @@
+import { toUtf8 } from "./utf8.ts"
+
+const BLOCK_BYTES = 64
+const DIGEST_BYTES = 32
+/** The end of the message in its last block: one bit, then its length in bits as a number of 64. */
+const PADDING_BYTES = 9
+/** In UTF-16 units: longer texts WebCrypto hashes faster, for all that a call of it costs. */
+const SHORT = 512
+
+const utf8 = new TextEncoder()
+
+/** FIPS 180-4 section 4.2.2 and 5.3.3: the first bits of the fractions of roots of the first primes. */
+const CONSTANTS = Int32Array.from(firstPrimes(64), (prime) => fraction(Math.cbrt(prime)))
+const INITIAL = Int32Array.from(firstPrimes(8), (prime) => fraction(Math.sqrt(prime)))
+
+/** Hashing is synchronous, so one set of words serves every message in turn. */
+const SCHEDULE = new Int32Array(64)
+const HASH = new Int32Array(8)
+
+/**
+ * SHA-256 (FIPS 180-4) of a well-formed text's UTF-8. A call of WebCrypto costs more than hashing what most requests
+ * send as arguments, so short texts are hashed here. What is hashed is no secret: nothing depends on constant time.
+ */
+export async function sha256(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  if (text.length <= SHORT) return hash(toUtf8(text))
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", utf8.encode(text)))
+}
+
+function hash(message: Uint8Array): Uint8Array<ArrayBuffer> {
+  HASH.set(INITIAL)
+  const last = (message.length + PADDING_BYTES - 1) >>> 6
+  for (let block = 0; block <= last; block++) {
+    for (let word = 0; word < 16; word++) SCHEDULE[word] = wordAt(message, block * BLOCK_BYTES + word * 4)
+    if (block === last) SCHEDULE[15] = message.length * 8
+    compress()
+  }
+  const digest = new Uint8Array(DIGEST_BYTES)
+  for (let index = 0; index < DIGEST_BYTES; index++) digest[index] = word(HASH, index >> 2) >>> (24 - 8 * (index & 3))
+  return digest
+}
+
+/** Section 6.2.2, with the names of the standard. */
+function compress(): void {
+  for (let t = 16; t < 64; t++) {
+    const early = word(SCHEDULE, t - 15)
+    const late = word(SCHEDULE, t - 2)
+    const sigma0 = ((early >>> 7) | (early << 25)) ^ ((early >>> 18) | (early << 14)) ^ (early >>> 3)
+    const sigma1 = ((late >>> 17) | (late << 15)) ^ ((late >>> 19) | (late << 13)) ^ (late >>> 10)
+    SCHEDULE[t] = word(SCHEDULE, t - 16) + sigma0 + word(SCHEDULE, t - 7) + sigma1
+  }
+  let a = word(HASH, 0)
+  let b = word(HASH, 1)
+  let c = word(HASH, 2)
+  let d = word(HASH, 3)
+  let e = word(HASH, 4)
+  let f = word(HASH, 5)
+  let g = word(HASH, 6)
+  let h = word(HASH, 7)
+  for (let t = 0; t < 64; t++) {
+    const sum1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))
+    const choice = (e & f) ^ (~e & g)
+    const temporary1 = (h + sum1 + choice + word(CONSTANTS, t) + word(SCHEDULE, t)) | 0
+    const sum0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))
+    const majority = (a & b) ^ (a & c) ^ (b & c)
+    h = g
+    g = f
+    f = e
+    e = (d + temporary1) | 0
+    d = c
+    c = b
+    b = a
+    a = (temporary1 + sum0 + majority) | 0
+  }
+  const chained = [a, b, c, d, e, f, g, h]
+  for (const [index, value] of chained.entries()) HASH[index] = word(HASH, index) + value
+}
+
+/** 32 bits of the padded message, the highest byte first. */
+function wordAt(message: Uint8Array, at: number): number {
+  return (
+    (paddedByte(message, at) << 24) |
+    (paddedByte(message, at + 1) << 16) |
+    (paddedByte(message, at + 2) << 8) |
+    paddedByte(message, at + 3)
+  )
+}
+
+function paddedByte(message: Uint8Array, at: number): number {
+  return message[at] ?? (at === message.length ? 0x80 : 0)
+}
+
+function word(words: Int32Array, index: number): number {
+  return words[index] ?? 0
+}
+
+function fraction(root: number): number {
+  return (root % 1) * 2 ** 32
+}
+
+function firstPrimes(count: number): number[] {
+  const primes: number[] = []
+  for (let candidate = 2; primes.length < count; candidate++) {
+    if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate)
+  }
+  return primes
+}
