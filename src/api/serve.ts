@@ -67,6 +67,8 @@ async function run(request: Request, call: Call, { endpoint, parameters }: Extra
       return problem("body_too_slow", "The body did not arrive within 10 seconds; send it faster.")
     case "too_deep":
       return problem("invalid_json", "The body is nested deeper than 96 levels; send it flatter.")
+    case "too_wide":
+      return problem("invalid_json", "The body has more than 20,000 members or 200,000 values; send less.")
     case "unreadable":
       return problem("invalid_json", "The body is not JSON in UTF-8.")
     case "json":

@@ -78,6 +78,8 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
       return rpcError(408, -32_600, "The body did not arrive within 10 seconds; send it faster.")
     case "too_deep":
       return rpcError(400, -32_600, "The body is nested deeper than 96 levels; send it flatter.")
+    case "too_wide":
+      return rpcError(400, -32_600, "The body has more than 20,000 members or 200,000 values; send less.")
     case "unreadable":
       return rpcError(400, -32_700, "The body is not JSON in UTF-8.")
     case "json": {

@@ -8,19 +8,23 @@ import { utf8Length } from "./utf8.ts"
 interface Bounds {
   /** Values at every depth, the outermost included. */
   readonly values: number
+  /** In all objects together: an engine sorts and looks up names at many times the cost of an array's elements. */
+  readonly members: number
   /** UTF-16 units in all strings and member names together. */
   readonly characters: number
   readonly number: (value: number) => string | undefined
 }
 
-/** Of one object: beyond this the engine's dictionaries make sorting and looking up dear out of all proportion. */
-const MEMBERS_LIMIT = 10_000
-
 type PlainObject = Readonly<Record<string, unknown>>
 
-const ARGUMENTS: Bounds = { values: 100_000, characters: 2_097_152, number: exactNumberProblem }
-/** The JSON text is longer than either count, so these refuse early what the text's length refuses in the end. */
-const STATE: Bounds = { values: STATE_LIMIT_BYTES, characters: STATE_LIMIT_BYTES, number: numberProblem }
+const ARGUMENTS: Bounds = { values: 100_000, members: 10_000, characters: 2_097_152, number: exactNumberProblem }
+/** The JSON text is longer than any of these counts, so they refuse early what the text's length refuses in the end. */
+const STATE: Bounds = {
+  values: STATE_LIMIT_BYTES,
+  members: STATE_LIMIT_BYTES,
+  characters: STATE_LIMIT_BYTES,
+  number: numberProblem,
+}
 
 /** In bytes of JSON: an escape such as \u001f for one UTF-16 unit. */
 const LONGEST_UNIT = 6
@@ -31,7 +35,7 @@ const NOT_JSON = "a value is not JSON"
 
 /**
  * RFC 8785 form of a JSON value: the same text for any order of members, spelling of numbers or escapes.
- * At most 64 levels deep, 100,000 values, 10,000 members an object and 2 MiB of strings. `problem` is a clause that
+ * At most 64 levels deep, 100,000 values, 10,000 members and 2 MiB of strings. `problem` is a clause that
  * quotes nothing of the value.
  *
  * @example canonicalJson({ b: 1.0, a: "é" }) // { ok: true, text: '{"a":"é","b":1}' }
@@ -70,6 +74,7 @@ export function stateProblem(state: Json): string | undefined {
 class Walk {
   readonly #bounds: Bounds
   #values = 0
+  #members = 0
   #characters = 0
 
   constructor(bounds: Bounds) {
@@ -88,8 +93,8 @@ class Walk {
     if (value === null || typeof value === "boolean") return undefined
     if (typeof value !== "object") return NOT_JSON
     if (depth === JSON_DEPTH) return `it is nested deeper than ${JSON_DEPTH} levels`
-    if (Array.isArray(value)) return this.#elements(value, depth + 1)
-    return isPlain(value) ? this.#members(value, depth + 1) : NOT_JSON
+    if (Array.isArray(value)) return this.#elementsOf(value, depth + 1)
+    return isPlain(value) ? this.#membersOf(value, depth + 1) : NOT_JSON
   }
 
   #text(text: string): string | undefined {
@@ -99,7 +104,7 @@ class Walk {
     return text.isWellFormed() ? undefined : "a string has a lone surrogate"
   }
 
-  #elements(array: readonly unknown[], depth: number): string | undefined {
+  #elementsOf(array: readonly unknown[], depth: number): string | undefined {
     const tooMany = this.#tooMany(array.length)
     if (tooMany !== undefined) return tooMany
     for (const element of array) {
@@ -109,11 +114,13 @@ class Walk {
     return undefined
   }
 
-  #members(object: PlainObject, depth: number): string | undefined {
+  #membersOf(object: PlainObject, depth: number): string | undefined {
     const names = Object.keys(object)
     const tooMany = this.#tooMany(names.length)
     if (tooMany !== undefined) return tooMany
-    if (names.length > MEMBERS_LIMIT) return `an object has more than ${MEMBERS_LIMIT} members`
+    this.#members += names.length
+    const { members } = this.#bounds
+    if (this.#members > members) return `it has more than ${members} members`
     for (const name of names) {
       const problem = this.#text(name) ?? this.value(object[name], depth)
       if (problem !== undefined) return problem

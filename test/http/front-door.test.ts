@@ -397,6 +397,19 @@ describe("floods", () => {
     await expectNormal()
   })
 
+  it("a body of more members or values than anyone needs: 400, before it is parsed", async () => {
+    const members = Array.from({ length: 20_001 }, (_, index) => `"k${index}":1`).join()
+    const small = Array.from({ length: 20_001 }, () => '{"k":1}').join()
+    for (const wide of [`{${members}}`, `{"a":[${small}]}`, `{"a":[${"0,".repeat(200_000)}0]}`]) {
+      const answer = await post(good().replace('"arguments":{}', `"arguments":${wide}`))
+      expect(answer.status).toBe(400)
+      expect(errorOf(answer).message).toContain("members")
+    }
+    const text = good().replace('"arguments":{}', `"arguments":{"a":"${":,[{".repeat(50_000)}"}`)
+    expect((await post(text)).status).toBe(200)
+    await expectNormal()
+  })
+
   it("a state of a million dots: refused within a second", async () => {
     const sent = { name: "provision_database", arguments: { name: "dots" }, requestState: ".".repeat(1_000_000) }
     const times: number[] = []

@@ -77,7 +77,12 @@ describe("canonicalJson", () => {
     [
       "an object of too many members",
       Object.fromEntries(new Array(10_001).entries()),
-      "an object has more than 10000 members",
+      "it has more than 10000 members",
+    ],
+    [
+      "too many members in small objects",
+      Array.from({ length: 2_001 }, () => ({ a: 1, b: 2, c: 3, d: 4, e: 5 })),
+      "it has more than 10000 members",
     ],
     ["too many values", new Array(100_000).fill(0), "it has more than 100000 values"],
     [
@@ -106,6 +111,17 @@ describe("canonicalJson", () => {
     expect(canonicalJson([[wide]])).toEqual({ ok: false, problem: "it has more than 100000 values" })
     expect(stateProblem(wide)).toBe("it has more than 4096 values")
     expect(stateProblem(large)).toBe("it has more than 4096 values")
+  })
+
+  it("looks at no member beyond the bound", () => {
+    let looked = 0
+    const members = Object.fromEntries(Array.from({ length: 999 }, (_, index) => [`${index}`, 0]))
+    const counted = () => new Proxy(members, { get: () => ++looked })
+    expect(canonicalJson(Array.from({ length: 1_000 }, counted))).toMatchObject({ ok: false })
+    expect(looked).toBe(9_990)
+    looked = 0
+    expect(stateProblem(Array.from({ length: 100 }, counted))).toBeDefined()
+    expect(looked).toBeLessThan(4_096)
   })
 
   it("does not walk a cycle for ever", () => {
