@@ -1,5 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict"
-import { buildBundle, type Recipe } from "../test/support/bundle.ts"
+import type { Json } from "../src/brands.ts"
+import { type Bundle, buildBundle, type Recipe } from "../test/support/bundle.ts"
 import type { Running } from "../test/support/workerd.ts"
 import { type Bed, onBed } from "./lib/bed.ts"
 import type { Figure } from "./lib/figures.ts"
@@ -21,12 +22,15 @@ const PEERS = [
 
 /** About this long a round, so that the way there and back is a hundredth of it. */
 const ROUND_SECONDS = 0.1
+/** So many steps before anything is timed: the engine has compiled all of them by then. */
+const WARM_UP = 5_000
 const VERBS = ["seal", "open"] as const
 
 /** Tokens alone: sizes, and speed in workerd and in Node. */
 export async function seal(effort: Effort): Promise<Figure[]> {
   for (const name of [...PEERS, "suite 1", "suite 2"] as const) await expectTheSameWork(name)
-  return [...(await sizes()), ...(await onBed((bed) => inWorkerd(bed, effort))), ...(await inNode(effort))]
+  const measured = await onBed((bed) => inWorkerd(bed, effort))
+  return [...(await sizes()), ...measured, ...(await inNode(effort)), ...(await refusals(effort))]
 }
 
 /** Whatever seals must give the state back, and refuse it for another person and for other arguments. */
@@ -78,15 +82,15 @@ async function inWorkerd(bed: Bed, effort: Effort): Promise<Figure[]> {
   return [...figures, compare("seal.workerd.cold", "first seals/s", "SDK codec", cold)]
 }
 
-/** Rounds of as many steps as fit, found by a first one that also warms up. */
+/** Rounds of as many steps as fit, found by a short one after the warm-up. */
 async function roundsIn(worker: Running, work: Omit<Job, "times">): Promise<Round> {
   const rate = (times: number) => async () => times / (await secondsOf(worker, { ...work, times }))
-  await rate(500)()
+  await rate(WARM_UP)()
   return rate(Math.ceil(ROUND_SECONDS * (await rate(500)())))
 }
 
 /** A new process each time: what it makes, derives and imports for its first seal, without the way there and back. */
-function coldRound(bed: Bed, bundle: Awaited<ReturnType<typeof buildBundle>>, runner: Name): Round {
+function coldRound(bed: Bed, bundle: Bundle, runner: Name): Round {
   return async () => {
     const worker = await bed.start(bundle)
     const nothing = () => secondsOf(worker, { runner: "nothing", verb: "seal", times: 1 })
@@ -128,6 +132,37 @@ async function roundsHere(name: Name, verb: (typeof VERBS)[number]): Promise<Rou
     for (let left = times; left > 0; left--) await step()
     return (times * 1_000) / (performance.now() - began)
   }
-  await rate(500)()
+  await rate(WARM_UP)()
   return rate(Math.ceil(ROUND_SECONDS * (await rate(500)())))
+}
+
+const MEBIBYTE = 1_048_576
+
+/** A mebibyte of each kind that a sealer is handed, already parsed; every one is refused. The slowest of many times. */
+async function refusals({ pairs }: Effort): Promise<Figure[]> {
+  const contestant = CONTESTANTS["suite 1"]()
+  const many = new Array(MEBIBYTE / 2).fill(1)
+  // As many as a body may bring: more are refused before they are parsed.
+  const members = JSON.parse(`{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":0`).join()}}`)
+  const args = (value: Json) => () => contestant.seal({ ...ASKED, arguments: { value } }, REFERENCE_STATE)
+  const kinds: Readonly<Record<string, () => Promise<unknown>>> = {
+    token: () => contestant.open(ASKED, "A".repeat(MEBIBYTE)),
+    state: () => contestant.seal(ASKED, "a".repeat(MEBIBYTE)),
+    "state of many values": () => contestant.seal(ASKED, many),
+    "arguments of many values": args(many),
+    "arguments of many objects": args(new Array(100_000).fill({ a: 1 })),
+    "arguments of many members": args(members),
+  }
+  const figures: Figure[] = []
+  for (const [kind, refuse] of Object.entries(kinds)) {
+    const times: number[] = []
+    for (let left = pairs; left > 0; left--) {
+      const began = performance.now()
+      const refused = await refuse().catch(() => undefined)
+      times.push(performance.now() - began)
+      equal(refused, undefined, `A mebibyte must be refused: ${kind}.`)
+    }
+    figures.push({ name: `seal.refusal:${kind}`, value: Math.max(...times), unit: "ms, the slowest" })
+  }
+  return figures
 }
