@@ -35,31 +35,26 @@ function hash(message: Uint8Array): Uint8Array<ArrayBuffer> {
     compress()
   }
   const digest = new Uint8Array(DIGEST_BYTES)
-  for (let index = 0; index < DIGEST_BYTES; index++) digest[index] = word(HASH, index >> 2) >>> (24 - 8 * (index & 3))
+  for (let index = 0; index < DIGEST_BYTES; index++) {
+    digest[index] = (HASH[index >> 2] ?? 0) >>> (24 - 8 * (index & 3))
+  }
   return digest
 }
 
 /** Section 6.2.2, with the names of the standard. */
 function compress(): void {
   for (let t = 16; t < 64; t++) {
-    const early = word(SCHEDULE, t - 15)
-    const late = word(SCHEDULE, t - 2)
+    const early = SCHEDULE[t - 15] ?? 0
+    const late = SCHEDULE[t - 2] ?? 0
     const sigma0 = ((early >>> 7) | (early << 25)) ^ ((early >>> 18) | (early << 14)) ^ (early >>> 3)
     const sigma1 = ((late >>> 17) | (late << 15)) ^ ((late >>> 19) | (late << 13)) ^ (late >>> 10)
-    SCHEDULE[t] = word(SCHEDULE, t - 16) + sigma0 + word(SCHEDULE, t - 7) + sigma1
+    SCHEDULE[t] = (SCHEDULE[t - 16] ?? 0) + sigma0 + (SCHEDULE[t - 7] ?? 0) + sigma1
   }
-  let a = word(HASH, 0)
-  let b = word(HASH, 1)
-  let c = word(HASH, 2)
-  let d = word(HASH, 3)
-  let e = word(HASH, 4)
-  let f = word(HASH, 5)
-  let g = word(HASH, 6)
-  let h = word(HASH, 7)
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = HASH
   for (let t = 0; t < 64; t++) {
     const sum1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))
     const choice = (e & f) ^ (~e & g)
-    const temporary1 = (h + sum1 + choice + word(CONSTANTS, t) + word(SCHEDULE, t)) | 0
+    const temporary1 = (h + sum1 + choice + (CONSTANTS[t] ?? 0) + (SCHEDULE[t] ?? 0)) | 0
     const sum0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))
     const majority = (a & b) ^ (a & c) ^ (b & c)
     h = g
@@ -71,8 +66,11 @@ function compress(): void {
     b = a
     a = (temporary1 + sum0 + majority) | 0
   }
-  const chained = [a, b, c, d, e, f, g, h]
-  for (const [index, value] of chained.entries()) HASH[index] = word(HASH, index) + value
+  addToHash(a, b, c, d, e, f, g, h)
+}
+
+function addToHash(...words: readonly number[]): void {
+  for (let index = 0; index < words.length; index++) HASH[index] = (HASH[index] ?? 0) + (words[index] ?? 0)
 }
 
 /** 32 bits of the padded message, the highest byte first. */
@@ -87,10 +85,6 @@ function wordAt(message: Uint8Array, at: number): number {
 
 function paddedByte(message: Uint8Array, at: number): number {
   return message[at] ?? (at === message.length ? 0x80 : 0)
-}
-
-function word(words: Int32Array, index: number): number {
-  return words[index] ?? 0
 }
 
 function fraction(root: number): number {
