@@ -113,6 +113,18 @@ describe("canonicalJson", () => {
     expect(stateProblem(large)).toBe("it has more than 4096 values")
   })
 
+  it("measures a state to the byte, whatever its length is made of", () => {
+    const numbers = (length: number) => new Array(length).fill(-1.2345678901234567e-308)
+    expect(stateProblem(numbers(163))).toBeUndefined()
+    expect(stateProblem(numbers(164))).toBe("it has 4101 bytes of JSON, at most 4096 fit")
+    expect(stateProblem("\u001f".repeat(682))).toBeUndefined()
+    expect(stateProblem("\u001f".repeat(683))).toBe("it has 4100 bytes of JSON, at most 4096 fit")
+    const members = (length: number) =>
+      Object.fromEntries(Array.from({ length }, (_, index) => [String.fromCharCode(0x100 + index), 1]))
+    expect(stateProblem(members(585))).toBeUndefined()
+    expect(stateProblem(members(586))).toBe("it has 4103 bytes of JSON, at most 4096 fit")
+  })
+
   it("looks at no member beyond the bound", () => {
     let looked = 0
     const members = Object.fromEntries(Array.from({ length: 999 }, (_, index) => [`${index}`, 0]))
