@@ -1,10 +1,3 @@
-declare global {
-  interface Uint8Array {
-    /** Of ES2026; Node has it since version 25. */
-    toBase64?(options: { readonly alphabet: "base64url"; readonly omitPadding: true }): string
-  }
-}
-
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 const NOT_A_DIGIT = 0xff
 
@@ -14,7 +7,14 @@ for (const [digit, code] of CODES.entries()) DIGITS[code] = digit
 
 /** Base64url without padding (RFC 4648 section 5). The engine is several times as fast, where it can. */
 export function bytesToBase64Url(bytes: Uint8Array): string {
-  return bytes.toBase64?.({ alphabet: "base64url", omitPadding: true }) ?? encode(bytes)
+  return encodesItself(bytes) ? bytes.toBase64({ alphabet: "base64url", omitPadding: true }) : encode(bytes)
+}
+
+/** ES2026 gives byte arrays the method; Node has it since version 25. */
+function encodesItself(
+  bytes: object,
+): bytes is { toBase64(options: { alphabet: string; omitPadding: boolean }): string } {
+  return "toBase64" in bytes && typeof bytes.toBase64 === "function"
 }
 
 /**
