@@ -49,7 +49,7 @@ const SCHEMA: Schema = {
 
 /** Fewer than of sealed operations: these rows lie scattered, and each has an entry in the index. */
 const ROWS_SWEPT_AT_ONCE = 500
-const BODIES_SWEPT_AT_ONCE = 100
+const BODIES_SWEPT_AT_ONCE = 50
 
 /** When the record is over: its retention after the last thing that happened to it. */
 export function expiryOf({ at, terms }: KeyedRow): number {

@@ -27,6 +27,9 @@ import type {
 import { Waiters } from "./waiters.ts"
 
 const SWEEP_EVERY_MS = 15 * 60_000
+const PAUSE_MS = 1
+/** Bounds the time that one alarm takes. */
+const SLICES_AN_ALARM = 100
 /** A few milliseconds: an alarm that an alarm sets for its own moment stalls. */
 const SWEEP_ON_MS = 5
 const SWEPT_AT_KEY = "swept_at"
@@ -101,15 +104,19 @@ export class Ledger extends DurableObject {
     return this.#keyed.read(this.#now(), id)
   }
 
-  /** Sweeps. The next alarm is set first, so that a sweep that fails does not end the chain. */
-  override alarm(): void {
+  /**
+   * Sweeps in slices, each of which shares its commit with the calls that wait, and lets those in that arrive. The next
+   * alarm is set first, so that a sweep that fails does not end the chain.
+   */
+  override async alarm(): Promise<void> {
     this.#sweepIn(SWEEP_EVERY_MS)
-    const now = this.#now()
-    const left = [this.#sealedRows.sweep(now - AFTERLIFE_MS), this.#keyedRows.sweep(now)]
-    if (left.every((swept) => swept === "empty")) this.#deleteAll()
-    else if (left.includes("more to sweep")) this.#sweepIn(SWEEP_ON_MS)
-    this.ctx.storage.kv.put(SWEPT_AT_KEY, now)
-    this.#sweptAt = now
+    for (let slices = 0; slices < SLICES_AN_ALARM; slices++) {
+      const left = await this.#commits.run(() => this.#sweepSlice())
+      if (left === "nothing") return
+      // Without a timer a runtime whose flushes hold up its thread goes from slice to slice and takes no calls.
+      await scheduler.wait(PAUSE_MS)
+    }
+    this.#sweepIn(SWEEP_ON_MS)
   }
 
   /**
@@ -136,6 +143,16 @@ export class Ledger extends DurableObject {
       this.#waiters.wake(id)
       return answer
     })
+  }
+
+  /** Says what is left to sweep. */
+  #sweepSlice(): "more" | "nothing" {
+    const now = this.#now()
+    const left = [this.#sealedRows.sweep(now - AFTERLIFE_MS), this.#keyedRows.sweep(now)]
+    if (left.every((swept) => swept === "empty")) this.#deleteAll()
+    this.ctx.storage.kv.put(SWEPT_AT_KEY, now)
+    this.#sweptAt = now
+    return left.includes("more to sweep") ? "more" : "nothing"
   }
 
   /** Takes the alarm along. In one turn with the check that nothing is left: a claim in between would be lost. */

@@ -63,9 +63,9 @@ const SCHEMA: Schema = {
   ],
 }
 
-/** One turn of sweeping holds everybody else up: so many rows and bodies keep it to some ten milliseconds. */
-const ROWS_SWEPT_AT_ONCE = 10_000
-const BODIES_SWEPT_AT_ONCE = 100
+/** One turn of sweeping holds everybody else up: so many rows and bodies keep it to a few milliseconds. */
+const ROWS_SWEPT_AT_ONCE = 4_000
+const BODIES_SWEPT_AT_ONCE = 50
 
 /**
  * The two tables of sealed operations: one row an operation, and apart from the row that decides, the bodies of

@@ -43,7 +43,7 @@ export class KeyedPair {
   async take(step: KeyedStep): Promise<void> {
     if (step === "crash") this.#ledger = new Ledger(this.#ctx, env)
     else if (step === "alarm") {
-      this.#ledger.alarm()
+      await this.#ledger.alarm()
       this.#model.sweep(this.#time)
     } else if ("clockMoves" in step) {
       this.#time += step.clockMoves

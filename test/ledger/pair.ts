@@ -67,7 +67,7 @@ export class Pair {
   async take(step: Step): Promise<void> {
     if (step === "crash") this.#ledger = new Ledger(this.#ctx, env)
     else if (step === "alarm") {
-      this.#ledger.alarm()
+      await this.#ledger.alarm()
       this.#model.sweep(this.#time)
     } else if ("clockMoves" in step) {
       this.#time += step.clockMoves
