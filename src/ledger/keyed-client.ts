@@ -44,6 +44,11 @@ export function createKeyedLedgerClient({ namespace, jurisdictions }: KeyedLedge
     return withRetries(() => verb(stubOf(name, key.tenant), id))
   }
 
+  async function unknownAttempt(key: OperationKey): Promise<number | undefined> {
+    const standing = await call(key, (stub, id) => stub.read(id))
+    return standing.status === "unknown" ? standing.attempt : undefined
+  }
+
   return {
     async begin(key, attempt, waitSeconds = 0) {
       checkAttempt(attempt)
@@ -59,11 +64,10 @@ export function createKeyedLedgerClient({ namespace, jurisdictions }: KeyedLedge
       checkLease(leaseSeconds)
       return call(key, (stub, id) => stub.renew(id, claim, leaseSeconds))
     },
-    async resolve(key, ending) {
+    async resolve(key, ending, meant) {
       checkEnding(ending)
-      const standing = await call(key, (stub, id) => stub.read(id))
-      if (standing.status !== "unknown") return { status: "not_unknown" }
-      const { attempt } = standing
+      const attempt = meant ?? (await unknownAttempt(key))
+      if (attempt === undefined) return { status: "not_unknown" }
       const resolution = { attempt, call: crypto.getRandomValues(new Uint8Array(CALL_BYTES)), ending }
       return call(key, (stub, id) => stub.resolve(id, resolution))
     },

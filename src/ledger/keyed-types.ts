@@ -81,7 +81,7 @@ export type ReadAnswer =
     }
   | { readonly status: "absent" }
 
-/** Runs operations under keys of their callers' choosing. One call is one hop to one object, `resolve` two. */
+/** Runs operations under keys of their callers' choosing. One call is one hop to one object. */
 export interface KeyedLedgerClient {
   /**
    * Takes the operation for one attempt, or says what stands in the record. While another attempt runs, the call waits
@@ -92,8 +92,12 @@ export interface KeyedLedgerClient {
   end(key: OperationKey, claim: Uint8Array, ending: Ending): Promise<EndAnswer>
   /** Lets the lease end so many seconds from now (1..900). A lease that has ended cannot be renewed. */
   renew(key: OperationKey, claim: Uint8Array, leaseSeconds: number): Promise<RenewAnswer>
-  /** Says what became of an attempt whose outcome is unknown; its owner can then say nothing more. */
-  resolve(key: OperationKey, ending: Ending): Promise<ResolveAnswer>
+  /**
+   * Says what became of an attempt whose outcome is unknown; its owner can then say nothing more. Give the number of the
+   * attempt that was looked into: by the time of the call another may have begun, and become unknown as well. Without
+   * it, the call means whichever is unknown when it is made, which takes one more hop.
+   */
+  resolve(key: OperationKey, ending: Ending, attempt?: number): Promise<ResolveAnswer>
   /** Reads the record and changes nothing. */
   read(key: OperationKey): Promise<ReadAnswer>
 }

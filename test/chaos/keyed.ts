@@ -8,8 +8,6 @@ import type { World } from "./world.ts"
 
 const LEASE_SECONDS = 1
 const RETENTION_SECONDS = 86_400
-/** No effect begins later than this after its attempt was sent: the lease may be over. */
-const TOO_LATE_MS = 800
 const TRIES_TO_END = 3
 const NOTHING_COUNTED = "Nothing was counted."
 
@@ -18,10 +16,14 @@ const Bytes = z.array(z.int())
 const Answer = z.discriminatedUnion("status", [
   z.object({ status: z.literal("claimed"), claim: Bytes, attempt: z.int() }),
   z.object({ status: z.literal("recorded"), outcome: z.string(), body: Bytes }),
-  z.object({ status: z.enum(["running", "unknown", "mismatch", "ended", "stale", "renewed", "not_unknown"]) }),
+  z.object({ status: z.literal("unknown"), attempt: z.int() }),
+  z.object({ status: z.enum(["running", "mismatch", "ended", "stale", "renewed", "not_unknown"]) }),
 ])
 
 type Claimed = Extract<z.infer<typeof Answer>, { status: "claimed" }>
+/** The number of the attempt whose outcome is unknown. */
+type Unknown = { readonly unknown: number }
+type Ran = Claimed & { readonly ending: Ending }
 type Ending = { readonly outcome: "completed" | "failed"; readonly body: number[] } | { readonly outcome: "rerun" }
 
 const Receipt = z.object({ receipt: z.string() })
@@ -53,13 +55,13 @@ export function keyedOperation(
     const work = beginAndRun(answers, patience)
     working.add(work)
     const ran = await work.finally(() => working.delete(work))
-    if ("says" in ran) return ran.says === "outcome_unknown" && hasOperator ? operate() : ran
+    if ("says" in ran) return ran
+    if ("unknown" in ran) return hasOperator && !operatorIsBusy ? operate(ran.unknown) : { says: "outcome_unknown" }
     return random.chance(0.1) ? nothing("vanished") : end(ran)
   }
 
   /** What stands in the record; or the claim that was given, and how the attempt is to end. */
-  async function beginAndRun(answers: string, patience?: number): Promise<Told | (Claimed & { ending: Ending })> {
-    const sent = performance.now()
+  async function beginAndRun(answers: string, patience?: number): Promise<Told | Unknown | Ran> {
     const attempt = {
       attempt: [...randomBytes(16)],
       fingerprint: Array.from({ length: 16 }, (_, index) => answers.charCodeAt(index % answers.length)),
@@ -72,10 +74,12 @@ export function keyedOperation(
     // Whoever has not gone away asks again, and is known by its attempt.
     const begun = "says" in lost && patience === undefined ? await begin() : lost
     if ("says" in begun) return begun
+    if (begun.status === "unknown") return { unknown: begun.attempt }
     if (begun.status !== "claimed") return toldBy(begun)
     claims.push({ attempt: begun.attempt, claim: begun.claim.join() })
-    if (random.chance(0.3) && !(await renews(begun))) return nothing("not renewed")
-    const ending = performance.now() - sent > TOO_LATE_MS ? ({ outcome: "rerun" } as const) : await run()
+    // Who may be too late for the lease does not begin the effect; who does not look may end it late.
+    const isTooLate = random.chance(0.3) && !(await renews(begun))
+    const ending: Ending | undefined = isTooLate ? { outcome: "rerun" } : await run()
     return ending === undefined ? nothing("vanished") : { ...begun, ending }
   }
 
@@ -94,7 +98,7 @@ export function keyedOperation(
     return policy === "report" && random.chance(0.2) ? failed() : { outcome: "rerun" }
   }
 
-  async function end({ claim, ending }: Claimed & { ending: Ending }): Promise<Told> {
+  async function end({ claim, ending }: Ran): Promise<Told> {
     for (let left = TRIES_TO_END; left > 0; left--) {
       const answer = await call("end", { claim, ending })
       if ("status" in answer) return answer.status === "stale" ? nothing("superseded") : toldOf(ending)
@@ -103,15 +107,14 @@ export function keyedOperation(
   }
 
   /** Waits for all who may still make it happen, looks whether it has, and says so. */
-  async function operate(): Promise<Told> {
-    if (operatorIsBusy) return { says: "outcome_unknown" }
+  async function operate(attempt: number): Promise<Told> {
     operatorIsBusy = true
     try {
       await Promise.all(working)
       const counted = (await world.counted()).find(({ label }) => label === name)
       const otherwise: Ending = random.chance(0.5) ? failed() : { outcome: "rerun" }
       const ending = counted ? completed(counted.receipt) : otherwise
-      const answer = await call("resolve", { ending })
+      const answer = await call("resolve", { ending, attempt })
       return "status" in answer && answer.status === "ended" ? toldOf(ending) : nothing("not resolved")
     } finally {
       operatorIsBusy = false
@@ -138,14 +141,12 @@ function toldOf(ending: Ending): Told {
   return { says: "outcome", outcome: ending.outcome, result: String.fromCharCode(...ending.body) }
 }
 
-function toldBy(answer: Exclude<z.infer<typeof Answer>, Claimed>): Told {
+function toldBy(answer: Exclude<z.infer<typeof Answer>, { status: "claimed" | "unknown" }>): Told {
   switch (answer.status) {
     case "recorded":
       return { says: "outcome", outcome: answer.outcome, result: String.fromCharCode(...answer.body) }
     case "running":
       return { says: "in_progress" }
-    case "unknown":
-      return { says: "outcome_unknown" }
     case "mismatch":
       return { says: "mismatch" }
     default:

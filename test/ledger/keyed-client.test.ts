@@ -170,6 +170,8 @@ test("a call whose answer is lost is made again and has one effect", async () =>
   await new Promise((resolve) => setTimeout(resolve, 1100))
   expect(await lost().resolve(key, { outcome: "rerun" })).toMatchObject({ status: "ended" })
 
+  expect(await lost().resolve(key, { outcome: "rerun" }, 2)).toEqual({ status: "not_unknown" })
+
   const second = keyedClaimOf(await lost().begin(key, keyedAttempt()))
   const body = randomBytes(10)
   expect(await lost().end(key, second, { outcome: "completed", body })).toMatchObject({ status: "recorded", body })
@@ -195,4 +197,20 @@ test("a redemption is settled in one hop, tells the same attempt from others, an
   expect(await sealed.settle(key, "completed", mine)).toEqual({ ...redeemed, sameInput: true })
   expect(await sealed.settle(key, "completed", other)).toEqual({ ...redeemed, sameInput: false })
   expect(await sealed.claim(key, attempt())).toEqual({ ...redeemed, sameInput: false })
+})
+
+test("a resolution speaks of the attempt that it was given, or of the one that is unknown when it is made", async () => {
+  const key = operationKey()
+  const begin = () => ledger.begin(key, keyedAttempt({ leaseSeconds: 1 }))
+  const lapse = () => new Promise((resolve) => setTimeout(resolve, 1100))
+  await begin()
+  expect(await ledger.resolve(key, { outcome: "rerun" })).toEqual({ status: "not_unknown" })
+  await lapse()
+  expect(await ledger.resolve(key, { outcome: "rerun" }, 1)).toMatchObject({ status: "ended" })
+  await begin()
+  await lapse()
+  expect(await ledger.resolve(key, { outcome: "rerun" }, 1)).toEqual({ status: "not_unknown" })
+  expect(await ledger.read(key)).toMatchObject({ status: "unknown", attempt: 2 })
+  expect(await ledger.resolve(key, { outcome: "failed" })).toMatchObject({ status: "ended" })
+  expect(await ledger.read(key)).toMatchObject({ status: "recorded", outcome: "failed", attempt: 2 })
 })
