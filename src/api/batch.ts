@@ -12,7 +12,8 @@ import { seal } from "./state/seal.ts"
 const NAME = "batch"
 const CALLS = { seal, open, redeem }
 
-const Op = z.looseObject({ op: z.enum(["seal", "open", "redeem"]) })
+/** An entry is a body like any other, and one member more. */
+const Entry = z.looseObject({ op: z.enum(["seal", "open", "redeem"]) })
 
 export const batch = endpoint({
   name: NAME,
@@ -37,7 +38,7 @@ async function answerEntry(call: Call, entry: unknown, index: number): Promise<A
     parts.observe({ event: "rate_limited", name: NAME })
     return tooManyCalls()
   }
-  const parsed = Op.safeParse(entry)
+  const parsed = Entry.safeParse(entry)
   if (!parsed.success) return misfit("invalid_body", parsed.error)
   const { op, ...body } = parsed.data
   const { scope, run } = CALLS[op]

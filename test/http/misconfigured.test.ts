@@ -17,7 +17,15 @@ afterAll(async () => {
   await rm(storage, { recursive: true, force: true })
 })
 
-const PATHS = ["/", "/healthz", "/mcp", "/.well-known/oauth-protected-resource/mcp", "/nowhere"]
+const PATHS = [
+  "/",
+  "/healthz",
+  "/mcp",
+  "/v1/seal",
+  "/openapi.json",
+  "/.well-known/oauth-protected-resource/mcp",
+  "/nowhere",
+]
 
 /** What every endpoint answers under these settings, and what the operator reads. */
 async function under(settings: Record<string, string | undefined>, headers: Record<string, string> = {}) {

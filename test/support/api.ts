@@ -33,11 +33,21 @@ export interface Api {
   stop(): Promise<void>
 }
 
+export interface ApiOptions extends Partial<Omit<WorkerOptions, "bindings">> {
+  /** Laid over the settings that trust the issuer; `undefined` leaves one out. */
+  readonly bindings?: Readonly<Record<string, string | undefined>>
+}
+
 /** A Worker with the sealing API, in raw workerd, and an issuer of access tokens for it. */
-export async function startApi({ bindings, ...options }: Partial<WorkerOptions> = {}): Promise<Api> {
+export async function startApi({ bindings, ...options }: ApiOptions = {}): Promise<Api> {
   const identity = await makeIdentity()
+  const settings = Object.fromEntries(
+    Object.entries({ ...identity.bindings, ...bindings }).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]],
+    ),
+  )
   const folder = options.storage ?? (await mkdtemp(join(tmpdir(), "waxseal-")))
-  const worker = await startWorker({ ...options, storage: folder, bindings: { ...identity.bindings, ...bindings } })
+  const worker = await startWorker({ ...options, storage: folder, bindings: settings })
   const tokens = new Map<string, Promise<string>>()
   const token = (changes: Partial<TokenOptions> = {}) => {
     const wanted = { principal: "server", audience: `${worker.url}/v1`, scope: ALL_SCOPES, ...changes }

@@ -1,12 +1,17 @@
+import { once } from "node:events"
+import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ALL_SCOPES, type Api, type ApiAnswer, type ApiCall, startApi } from "../../support/api.ts"
 
 const APP = "https://app.example.com"
 
 let api: Api
+/** Takes ten seconds, in which the other tests run. */
+let slow: Promise<ApiAnswer>
 
 beforeAll(async () => {
   api = await startApi({ bindings: { ALLOWED_ORIGINS: APP } })
+  slow = seal({ raw: new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode("{")) }) })
 })
 
 afterAll(() => api.stop())
@@ -76,6 +81,24 @@ describe("bodies", () => {
     expectProblem(await seal({ raw: padded(2_097_153) }), 413, "body_too_large")
     expectProblem(await seal({ raw: new Blob([padded(2_097_153)]).stream() }), 413, "body_too_large")
     expectProblem(await seal({ raw: new Blob([padded(6_000_000)]).stream() }), 413, "body_too_large")
+    await expectNormal()
+  })
+})
+
+describe("a length that is declared beside chunks", () => {
+  it("does not count", async () => {
+    const chunk = `${(1_048_576).toString(16)}\r\n${" ".repeat(1_048_576)}\r\n`
+    const lines = [
+      "POST /v1/seal HTTP/1.1",
+      `Host: ${new URL(api.worker.url).host}`,
+      `Authorization: Bearer ${await api.token()}`,
+    ]
+    lines.push("Content-Type: application/json", "Content-Length: 5", "Transfer-Encoding: chunked", "", "")
+    const socket = connect(api.worker.port, "127.0.0.1")
+    socket.write(`${lines.join("\r\n")}${chunk.repeat(3)}0\r\n\r\n`)
+    const [answer] = await once(socket, "data")
+    socket.destroy()
+    expect(String(answer)).toMatch(/^HTTP\/1.1 (413|400) /)
     await expectNormal()
   })
 })
@@ -235,4 +258,16 @@ it("tells of keys that changed, and which states to seal anew", async () => {
   async function bearer({ worker }: Api): Promise<string> {
     return `Bearer ${await api.identity.token({ principal: "server", audience: `${worker.url}/v1`, scope: ALL_SCOPES })}`
   }
+})
+
+it("a body that does not arrive: 408", async () => {
+  expectProblem(await slow, 408, "body_too_slow")
+})
+
+it("keys of the issuer that cannot be had: 503 with when to try again", async () => {
+  const worker = await startApi({ bindings: { AUTH_JWKS: undefined, AUTH_JWKS_URL: "http://127.0.0.1:9/jwks" } })
+  const answer = await worker.call("/v1/keys")
+  expectProblem(answer, 503, "keys_unavailable")
+  expect(answer.headers.get("retry-after")).toBe("5")
+  await worker.stop()
 })

@@ -1,6 +1,10 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { z } from "zod"
 import { type Api, startApi } from "../../support/api.ts"
+import { ROOT } from "../../support/bundle.ts"
 import { createJudge, fetchDocument, type Judge, type OpenApiDocument, operationsOf } from "../../support/openapi.ts"
 
 let api: Api
@@ -14,6 +18,20 @@ beforeAll(async () => {
 })
 
 afterAll(() => api.stop())
+
+it("the errors are those that docs/api.md lists", async () => {
+  const rows = (await readFile(join(ROOT, "docs/api.md"), "utf8")).matchAll(/^\| `(\w+)` +\| (\d{3}) +\| (.+?) +\|$/gm)
+  const listed = [...rows].map(([, code, status, title]) => [code, { status: Number(status), title }])
+  const Kind = z.object({
+    properties: z.looseObject({ status: z.object({ const: z.number() }), title: z.object({ const: z.string() }) }),
+  })
+  const described = Object.entries(document.components.schemas).flatMap(([name, schema]) => {
+    if (!name.startsWith("problem.")) return []
+    const { status, title } = Kind.parse(schema).properties
+    return [[name.slice("problem.".length), { status: status.const, title: title.const }]]
+  })
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(described))
+})
 
 describe("/openapi.json", () => {
   it("is for anybody, browsers included", async () => {
