@@ -79,7 +79,8 @@ async function record(
   const answer = await parts.keyedLedger.end(key, claim, { outcome, body })
   parts.observe({ event: "keyed_operation", name: outcome, outcome: answer.status })
   if (answer.status === "stale") return staleClaim()
-  if (tooLarge) return resultTooLarge()
+  const keptBefore = answer.status === "recorded" && answer.body !== undefined
+  if (tooLarge && !keptBefore) return resultTooLarge()
   if (answer.status === "recorded") return { status: 200, body: await recordedBody(parts, key, answer, false) }
   const { endedAt: at, expiresAt } = answer
   return { status: 200, body: outcomeBody({ outcome, value, at, expiresAt, replayed: false }) }

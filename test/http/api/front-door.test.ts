@@ -271,3 +271,13 @@ it("keys of the issuer that cannot be had: 503 with when to try again", async ()
   expect(answer.headers.get("retry-after")).toBe("5")
   await worker.stop()
 })
+
+it("without authentication, on localhost, anybody is one caller with all scopes", async () => {
+  const open = await startApi({ bindings: { AUTH_MODE: "none" } })
+  expect(await open.call("/v1/batch", { requests: [{ op: "seal", ...SEAL }] }, { as: null })).toMatchObject({
+    status: 200,
+    body: { responses: [{ status: 200 }] },
+  })
+  expect((await open.call("/v1/operations/k/begin", { fingerprint: "x" }, { as: null })).status).toBe(201)
+  await open.stop()
+})

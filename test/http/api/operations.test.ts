@@ -333,6 +333,10 @@ describe("results", () => {
     }
     expect(await begin(key)).toMatchObject({ status: 200, body: { ...COMPLETED, resultOmitted: true, replayed: true } })
     expectProblem(await send(key, "complete", { claim: "AAAA", result }), 409, "stale_claim")
+    const kept = newKey()
+    const owner = await begun(kept)
+    const first = await send(kept, "complete", { claim: owner, result: "small" })
+    expect(await send(kept, "complete", { claim: owner, result })).toMatchObject({ status: 200, body: first.body })
     const failing = newKey()
     const answer = await send(failing, "fail", { claim: await begun(failing), error: result, retryable: false })
     expectProblem(answer, 413, "result_too_large")
