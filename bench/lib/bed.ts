@@ -30,7 +30,8 @@ export async function onBed<Result>(measure: (bed: Bed) => Promise<Result>): Pro
   const load = startLoadGenerator()
   const start: Bed["start"] = async (bundle, settings = {}) => {
     const storage = join(folder, String(workers.length))
-    const worker = await startWorker({ bundle, bindings: { ...identity.bindings, PUBLIC_URL, ...settings }, storage })
+    const bindings = { ...identity.bindings, PUBLIC_URL, ...settings }
+    const worker = await startWorker({ bundle, bindings, storage, keepLogs: false })
     workers.push(worker)
     return worker
   }

@@ -25,6 +25,8 @@ export interface WorkerOptions {
   readonly port?: number
   /** By binding, how many calls of one key pass in 10 seconds; default: no such bindings. */
   readonly rateLimits?: Readonly<Record<string, number>>
+  /** Default true. Whoever measures does not want to pay for reading, too. */
+  readonly keepLogs?: boolean
   /** Default 1. So many services run the bundle, each with isolates of its own, and share the objects of the first. */
   readonly replicas?: number
 }
@@ -56,7 +58,15 @@ export interface Running {
  * @throws with the runtime's own words when the Worker does not start
  */
 export async function startWorker(options: WorkerOptions): Promise<Running> {
-  const { bundle = await buildBundle(), bindings, storage, port = 0, rateLimits = {}, replicas = 1 } = options
+  const {
+    bundle = await buildBundle(),
+    bindings,
+    storage,
+    port = 0,
+    rateLimits = {},
+    keepLogs = true,
+    replicas = 1,
+  } = options
   await mkdir(storage, { recursive: true })
   const names = ["worker", ...Array.from({ length: replicas - 1 }, (_, index) => `replica-${index + 2}`)]
   const config = await writeConfig(configOf(bundle, Object.keys(bindings), rateLimits, names), bundle.folder)
@@ -64,7 +74,7 @@ export async function startWorker(options: WorkerOptions): Promise<Running> {
   const child = spawn(
     WORKERD,
     ["serve", "--control-fd=3", `--directory-path=storage=${storage}`, ...addresses, config],
-    { env: bindings, stdio: ["ignore", "pipe", "pipe", "pipe"] },
+    { env: bindings, stdio: ["ignore", keepLogs ? "pipe" : "ignore", "pipe", "pipe"] },
   )
   await once(child, "spawn")
   const ended = once(child, "close")
