@@ -7,7 +7,8 @@ import { onBed } from "./lib/bed.ts"
 import type { Figure } from "./lib/figures.ts"
 import { compare, measureInPairs } from "./lib/pairs.ts"
 
-const PEER: Recipe = { config: "bench/peer/wrangler.toml", sources: ["bench/peer"] }
+/** What a careful author writes on the official SDK alone. */
+const PEER: Recipe = { config: "bench/peer/wrangler.toml", sources: ["bench/peer", "src"] }
 
 const CONNECTIONS = 16
 
@@ -19,22 +20,28 @@ export interface Effort {
 
 /** The MCP endpoint. */
 export async function mcp(effort: Effort): Promise<Figure[]> {
-  return [await askRatio(effort)]
+  return [await toolRatio("mcp.ask.ratio", "ask", "requests/s", effort)]
 }
 
-/** First leg of `provision_database` against the same tool, hand-written on the official SDK with its HMAC codec. */
-async function askRatio({ pairs, seconds }: Effort): Promise<Figure> {
+/** `provision_database` against the same tool, hand-written on the official SDK with its HMAC codec. */
+export async function toolRatio(
+  name: string,
+  scenario: "ask" | "flow",
+  unit: string,
+  { pairs, seconds }: Effort,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Figure> {
   const [ourBundle, peerBundle] = [await buildBundle(), await buildBundle(PEER)]
   equal(peerBundle.compatibilityDate, ourBundle.compatibilityDate, "Both Workers must have one compatibility date.")
   return onBed(async ({ start, load, token }) => {
-    const ours = await start(ourBundle)
+    const ours = await start(ourBundle, settings)
     const peer = await start(peerBundle, { OFFER: JSON.stringify(await offer(token, ours)) })
     await expectTheSameWork(token, ours, peer)
     const round = (worker: Running) => () =>
-      load.run({ scenario: "ask", url: worker.url, token, connections: CONNECTIONS, seconds })
+      load.run({ scenario, url: worker.url, token, connections: CONNECTIONS, seconds })
     await measureInPairs(1, round(ours), round(peer))
     const measured = await measureInPairs(pairs, round(ours), round(peer))
-    return compare("mcp.ask.ratio", "requests/s", "bare SDK, HMAC codec", measured)
+    return compare(name, unit, "bare SDK, HMAC codec", measured)
   })
 }
 

@@ -3,11 +3,18 @@ import { api } from "./api.ts"
 import { ledger } from "./ledger.ts"
 import { type Figure, mergeIntoResults, printTable } from "./lib/figures.ts"
 import { type Effort, mcp } from "./mcp.ts"
+import { operation } from "./operation.ts"
 import { seal } from "./seal.ts"
 
 const EFFORT: Effort = { pairs: 40, seconds: 0.5 }
 
-const groups: Readonly<Record<string, (effort: Effort) => Promise<Figure[]>>> = { seal, mcp, api, ledger }
+const groups: Readonly<Record<string, (effort: Effort) => Promise<Figure[]>>> = {
+  seal,
+  ledger,
+  operation,
+  api,
+  mcp,
+}
 
 const { values } = parseArgs({ options: { only: { type: "string" } } })
 const chosen = values.only === undefined ? Object.keys(groups) : [values.only]

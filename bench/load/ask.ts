@@ -11,14 +11,16 @@ const Asked = z.object({
 })
 
 /** The first leg of `provision_database`: a question comes back, and state. */
-export async function ask({ token, send }: Target): Promise<void> {
-  const { headers, body } = encode({
-    token,
-    method: "tools/call",
-    name: "provision_database",
-    arguments: { name: "orders" },
-  })
+export async function ask(target: Target): Promise<void> {
+  await askFor("orders", target)
+}
+
+/** Asks for a database of that name, and gives the state. */
+export async function askFor(name: string, { token, send }: Target): Promise<string> {
+  const { headers, body } = encode({ token, method: "tools/call", name: "provision_database", arguments: { name } })
   const reply = await send("/mcp", headers, body)
   if (reply.status !== 200) throw new Error(`HTTP ${reply.status} in place of a question`)
-  if (!Asked.safeParse(JSON.parse(reply.body)).success) throw new Error("the answer is not a question with state")
+  const asked = Asked.safeParse(JSON.parse(reply.body))
+  if (!asked.success) throw new Error("the answer is not a question with state")
+  return asked.data.result.requestState
 }

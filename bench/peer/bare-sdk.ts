@@ -1,7 +1,7 @@
 /*
  * The peer: `provision_database` as a careful author writes it on the official SDK alone. Its state is signed by the
  * SDK's HMAC codec and bound to principal, method, tool and arguments; nothing is sealed, and nothing is single-use.
- * What it made is forgotten with the isolate.
+ * What it makes is made in the same object as ours.
  */
 import {
   type AuthInfo,
@@ -21,8 +21,12 @@ import {
 import canonicalize from "canonicalize"
 import { createLocalJWKSet, type JWTVerifyGetKey, jwtVerify } from "jose"
 import { z } from "zod"
+import type { Registry } from "../../src/mcp/demo/registry.ts"
+
+export { Registry } from "../../src/mcp/demo/registry.ts"
 
 interface Env {
+  readonly REGISTRY: DurableObjectNamespace<Registry>
   readonly AUTH_JWKS: string
   readonly AUTH_ISSUER: string
   readonly PUBLIC_URL: string
@@ -38,12 +42,6 @@ type Offer = z.infer<typeof Offer>
 interface State {
   readonly tool: string
   readonly argumentsDigest: string
-}
-
-interface Database {
-  readonly name: string
-  readonly region: string
-  readonly createdAt: string
 }
 
 const PROVISION = {
@@ -101,8 +99,6 @@ const Claims = z.object({
 
 const TOOL = "provision_database"
 
-const databases = new Map<string, Database[]>()
-
 /** Tokens that were verified a moment ago, as our Worker remembers them. */
 const verified = new Map<string, AuthInfo>()
 
@@ -125,7 +121,8 @@ function createEndpoint(env: Env) {
     ttlSeconds: 300,
     bind: (ctx) => `${principalOf(ctx)}\0${ctx.mcpReq.method}`,
   })
-  const handler: McpHttpHandler = createMcpHandler(() => createServer(codec, offer))
+  const registryOf = (tenant: string) => env.REGISTRY.getByName(tenant)
+  const handler: McpHttpHandler = createMcpHandler(() => createServer(codec, offer, registryOf))
   return { handler, authenticate: (authorization: string | null) => authenticate(authorization, keys, env) }
 }
 
@@ -159,7 +156,10 @@ async function authenticate(
   }
 }
 
-function createServer(codec: RequestStateCodec<State>, offer: Offer): McpServer {
+type RegistryOf = (tenant: string) => DurableObjectStub<Registry>
+
+function createServer(codec: RequestStateCodec<State>, offer: Offer, registryOf: RegistryOf): McpServer {
+  const list = async (ctx: ServerContext) => JSON.stringify(await registryOf(tenantOf(ctx)).created())
   const server = new McpServer(
     { name: "bare-sdk", version: "0.1.0" },
     {
@@ -167,10 +167,10 @@ function createServer(codec: RequestStateCodec<State>, offer: Offer): McpServer 
       requestState: { verify: codec.verify },
     },
   )
-  server.registerTool(TOOL, PROVISION, (args, ctx) => provision(args, ctx, codec))
-  server.registerTool("list_created", LIST, (_args, ctx) => text(JSON.stringify(databasesOf(tenantOf(ctx)))))
-  server.registerResource("created", "waxseal://created", CREATED, (uri, ctx) => ({
-    contents: [{ uri: uri.href, mimeType: CREATED.mimeType, text: JSON.stringify(databasesOf(tenantOf(ctx))) }],
+  server.registerTool(TOOL, PROVISION, (args, ctx) => provision(args, ctx, codec, registryOf))
+  server.registerTool("list_created", LIST, async (_args, ctx) => text(await list(ctx)))
+  server.registerResource("created", "waxseal://created", CREATED, async (uri, ctx) => ({
+    contents: [{ uri: uri.href, mimeType: CREATED.mimeType, text: await list(ctx) }],
   }))
   fillUp(server, offer)
   return server
@@ -197,6 +197,7 @@ async function provision(
   args: { name: string },
   ctx: ServerContext,
   codec: RequestStateCodec<State>,
+  registryOf: RegistryOf,
 ): Promise<CallToolResult | InputRequiredResult> {
   const argumentsDigest = await digest(args)
   const state = ctx.mcpReq.requestState<State>()
@@ -208,7 +209,9 @@ async function provision(
   if (response.kind === "elicit" && response.action !== "accept") return text("Nothing was created.")
   const answer = acceptedContent(ctx.mcpReq.inputResponses, "region", Region)
   if (!answer) return ask(args.name, await codec.mint({ tool: TOOL, argumentsDigest }, ctx))
-  return created(tenantOf(ctx), args.name, answer.region)
+  const database = await registryOf(tenantOf(ctx)).createDatabase(crypto.randomUUID(), args.name, answer.region)
+  if (!database) return { ...text("The name is taken."), isError: true }
+  return { ...text(`Created ${args.name}.`), structuredContent: { status: "completed", database: { ...database } } }
 }
 
 function ask(name: string, requestState: string): InputRequiredResult {
@@ -221,16 +224,6 @@ function ask(name: string, requestState: string): InputRequiredResult {
 async function digest(value: unknown): Promise<string> {
   const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonicalize(value)))
   return btoa(String.fromCharCode(...new Uint8Array(bytes)))
-}
-
-function created(tenant: string, name: string, region: string) {
-  const database = { name, region, createdAt: new Date().toISOString() }
-  databases.set(tenant, [...databasesOf(tenant), database])
-  return { ...text(`Created ${name} in ${region}.`), structuredContent: { status: "completed", database } }
-}
-
-function databasesOf(tenant: string): Database[] {
-  return databases.get(tenant) ?? []
 }
 
 function principalOf(ctx: ServerContext): string {
