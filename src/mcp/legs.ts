@@ -1,6 +1,7 @@
 import type { ServerContext } from "@modelcontextprotocol/server"
 import type { Call, InquiryEnd, RuntimeParts } from "../operation/index.ts"
 import type { Exchange } from "./exchange.ts"
+import { refusedState } from "./wire.ts"
 
 type Ended<Result> = Exclude<InquiryEnd<Result>, { kind: "refused" }>
 
@@ -28,7 +29,7 @@ export function createLegs<Result>(
     const { inputResponses: responses, signal } = context.mcpReq
     const { arguments: sent, traceparent } = called
     const end = await run({ ...call, arguments: sent, caller, audience, state, responses, traceparent, signal }, parts)
-    if (end.kind === "refused") throw new Error(end.reason)
+    if (end.kind === "refused") throw refusedState(end.reason)
     return end
   }
   return {

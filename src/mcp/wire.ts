@@ -1,5 +1,6 @@
 import { type InputRequiredResult, inputRequired, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server"
 import { type InquiryEnd, InvalidArguments, type Report } from "../operation/index.ts"
+import type { Reason } from "../seal/index.ts"
 
 /** An outcome other than `completed` where a result has no place for one: outside the range that JSON-RPC reserves. */
 const OUTCOME_ERROR = 1001
@@ -13,6 +14,23 @@ export function askResult({ requests, state }: Extract<InquiryEnd<never>, { kind
     ...(Object.keys(requests).length > 0 && { inputRequests: requests }),
     requestState: state,
   })
+}
+
+/**
+ * The one answer to state that does not open, whatever the reason, which the operator's log has. The SDK makes it the
+ * uniform -32602 (basic/patterns/mrtr), in the same bytes for all.
+ */
+export function refusedState(reason: Reason): Error {
+  switch (reason) {
+    case "malformed":
+    case "unknown_key":
+    case "expired":
+    case "principal":
+    case "audience":
+    case "request":
+    case "forged":
+      return new Error("The state is refused.")
+  }
 }
 
 /** A report as a JSON-RPC error, for prompts and resources. */

@@ -505,6 +505,19 @@ describe("a deployment between two legs", () => {
     }
   })
 
+  it("that puts the same questions in another order ends what was asked", async () => {
+    const { ask, report } = stage()
+    const inOrder = (...keys: string[]) =>
+      operation({ ...OPTIONS, name: "order" }, async (op) => {
+        for (const key of keys) await op.ask(key, form(Approval, `${key}?`))
+        return op.commit({ effect: async () => done({}, "Done.") })
+      })
+    const answer = { action: "accept", content: { approved: true } }
+    const { state } = await ask(inOrder("a", "b"))
+    const responses = { a: answer, b: answer }
+    expect(await report(inOrder("b", "a"), { state, responses })).toMatchObject({ status: "policy_changed" })
+  })
+
   it("that lost the key of stored results keeps the outcome, and runs nothing again", async () => {
     const before = stage()
     const { sealer } = before.parts
