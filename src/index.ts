@@ -1,5 +1,6 @@
-import { apiResource } from "./api/index.ts"
-import { createServer, mcpResource } from "./mcp/index.ts"
+import { apiResource } from "./api-resource.ts"
+import { createServer } from "./mcp/index.ts"
+import { mcpResource } from "./mcp-resource.ts"
 import { createWorker } from "./worker.ts"
 
 export { Ledger } from "./ledger/index.ts"

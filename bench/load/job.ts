@@ -1,6 +1,10 @@
 import { z } from "zod"
-import { ApiCall } from "./api.ts"
-import { ScenarioName } from "./scenarios.ts"
+
+/** All kinds of load. */
+const ScenarioName = z.enum(["ask", "flow", "api", "insert", "spend", "spend-spread", "claim-few", "claim-many"])
+
+/** One call of the sealing API, as it is sent, and what every good answer to it has in it. */
+const ApiCall = z.object({ path: z.string(), body: z.string(), expects: z.string() })
 
 /** What the bench asks of the load generator: one round. */
 export const Job = z.object({

@@ -1,14 +1,11 @@
-import { z } from "zod"
 import { apiCall } from "./api.ts"
 import { ask } from "./ask.ts"
 import { flow } from "./flow.ts"
+import type { Job } from "./job.ts"
 import { ledgerCall } from "./ledger.ts"
 import type { Operation } from "./target.ts"
 
-/** All kinds of load. */
-export const ScenarioName = z.enum(["ask", "flow", "api", "insert", "spend", "spend-spread", "claim-few", "claim-many"])
-
-export const scenarios: Readonly<Record<z.infer<typeof ScenarioName>, Operation>> = {
+export const scenarios: Readonly<Record<Job["scenario"], Operation>> = {
   ask,
   flow,
   api: apiCall,

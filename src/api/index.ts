@@ -3,4 +3,5 @@
  * Knows tokens, ledgers and identities; knows nothing of MCP's wire, of the operation runtime, or of settings.
  */
 export type { ApiEvent, ApiParts } from "./call.ts"
-export { apiResource } from "./resource.ts"
+export { openApi } from "./openapi.ts"
+export { API_PATH, serveApi } from "./serve.ts"

@@ -3,5 +3,4 @@
  * Knows operations and identities; knows nothing of how state is sealed or where records live.
  */
 export { Registry } from "./demo/registry.ts"
-export { mcpResource } from "./resource.ts"
 export { createServer } from "./server.ts"

@@ -1,7 +1,6 @@
-import { API_SCOPES } from "../auth/index.ts"
-import type { Resource } from "../resource.ts"
-import { openApi } from "./openapi.ts"
-import { API_PATH, serveApi } from "./serve.ts"
+import { API_PATH, openApi, serveApi } from "./api/index.ts"
+import { API_SCOPES } from "./auth/index.ts"
+import type { Resource } from "./resource.ts"
 
 /** The sealing API, under `/v1`, with its OpenAPI document. */
 export const apiResource: Resource = {

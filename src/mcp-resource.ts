@@ -1,6 +1,6 @@
-import { MCP_SCOPES } from "../auth/index.ts"
-import type { Resource } from "../resource.ts"
-import { type CreateServer, createMcpEndpoint, MCP_PATH } from "./endpoint.ts"
+import { MCP_SCOPES } from "./auth/index.ts"
+import { type CreateServer, createMcpEndpoint, MCP_PATH } from "./mcp/endpoint.ts"
+import type { Resource } from "./resource.ts"
 
 /** The MCP endpoint of one kind of server, at `/mcp`. */
 export function mcpResource(createServer: CreateServer): Resource {
