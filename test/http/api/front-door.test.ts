@@ -62,6 +62,16 @@ describe("bodies", () => {
     },
   )
 
+  it.each([
+    ["members", `{${Array.from({ length: 20_001 }, (_, index) => `"${index}":0`).join()}}`],
+    ["values", `[${"0,".repeat(200_000)}0]`],
+  ])("of too many %s: 400 invalid_json", async (_what, wide) => {
+    const headers = { "content-type": "application/json" }
+    const answer = await seal({ raw: new TextEncoder().encode(wide), headers })
+    expectProblem(answer, 400, "invalid_json")
+    expect(answer.body["detail"]).toContain("20,000 members")
+  })
+
   it("that are no UTF-8: 400 invalid_json", async () => {
     const broken = new TextEncoder().encode(JSON.stringify(SEAL))
     broken[JSON.stringify(SEAL).indexOf("alice")] = 0xff
