@@ -60,6 +60,8 @@ export function runInquiry<Input, Result>(
 ): Promise<InquiryEnd<Result>> {
   const { asked, handler } = inquiry
   return run<Input, InquiryEnd<Result>>(inquiry, call, parts, async (leg, input, end) => {
+    // Nothing of an inquiry is recorded, so expired state has nothing to look up.
+    if (leg.verified?.expired) return end({ kind: "refused", reason: "expired" })
     end({ kind: "result", result: await handler(new InquiryDialogue(inquiry, asked, leg, end), input) })
   })
 }

@@ -179,6 +179,16 @@ describe("an inquiry", () => {
     })
   })
 
+  it("takes no state whose time is over, though its last answer came with it", async () => {
+    let now = Date.now()
+    const { runInquiry } = stage({}, () => now)
+    const first = await runInquiry(asking(form(Name, "Whose?")))
+    if (first.kind !== "ask") throw new Error(first.kind)
+    now += 60_001
+    const late = { state: first.state, responses: { it: accept({ name: "Ada" }) } }
+    expect(await runInquiry(asking(form(Name, "Whose?")), late)).toEqual({ kind: "refused", reason: "expired" })
+  })
+
   it("stops after its last round", async () => {
     const { runInquiry } = stage()
     let end = await runInquiry(greet)
