@@ -39,7 +39,7 @@ const databases: System = {
   bad: [{}, { region: "mars" }, { region: 7 }, { region: { region: REGION } }, { Region: REGION }],
   repeated: "completed",
   effects: async ({ arguments: sent }, world) =>
-    (await world.created()).databases.filter(({ name }) => name === sent?.["name"]).length,
+    (await world.created()).databases.filter((name) => name === sent?.["name"]).length,
 }
 
 const projects: System = {
@@ -51,7 +51,7 @@ const projects: System = {
   bad: [{}, { approved: "true" }, { approved: 1 }, { approved: null }, { approved: { approved: true } }],
   repeated: "completed",
   effects: async ({ arguments: sent }, world) =>
-    (await world.created()).projects.filter(({ name }) => name === sent?.["name"]).length,
+    (await world.created()).projects.filter((name) => name === sent?.["name"]).length,
 }
 
 const summaries: System = {

@@ -1,17 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { z } from "zod"
 import { makeIdentity } from "../../support/identity.ts"
-import { call, resultOf } from "../../support/mcp.ts"
 import { startWorker } from "../../support/workerd.ts"
+import { created } from "./created.ts"
 import { type ModelServer, startModelServer } from "./model-server.ts"
 import { ALICE, officialSpeaker, rawSpeaker, type Said, type Server, type Speak } from "./speakers.ts"
-
-const Created = z.object({
-  databases: z.array(z.object({ name: z.string() })),
-  projects: z.array(z.object({ name: z.string() })),
-})
 
 /** A server with all systems, the two ways to speak to it, and the places where their effects are counted. */
 export interface World {
@@ -20,7 +14,7 @@ export interface World {
   readonly raw: Speak
   readonly official: Speak
   /** What `list_created` shows. */
-  created(): Promise<z.infer<typeof Created>>
+  created(): ReturnType<typeof created>
   /** Notes what somebody else was told here. */
   hear(told: Promise<Said>): Promise<Said>
   /** How many answers, of all that were given here, hold this text: credentials and prompts are shown, not kept. */
@@ -52,10 +46,7 @@ export async function createWorld(settings: Readonly<Record<string, string>> = {
     raw: (leg, who) => hear(raw(leg, who)),
     official: (leg, who) => hear(official.speak(leg, who)),
     hear,
-    async created() {
-      const list = { token: await server.token(ALICE), method: "tools/call", name: "list_created", arguments: {} }
-      return Created.parse(resultOf(await call(url, list)).structuredContent)
-    },
+    created: async () => created(url, await server.token(ALICE)),
     timesShown: (text) => shown.filter((one) => one.includes(text)).length,
     async end() {
       await official.close()
