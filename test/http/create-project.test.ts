@@ -2,11 +2,17 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { Bundle } from "../support/bundle.ts"
 import { makeIdentity, type TestIdentity, type TokenOptions } from "../support/identity.ts"
 import { type Answer, type Call, call, errorOf, resultOf } from "../support/mcp.ts"
-import { type Running, startWorker } from "../support/workerd.ts"
+import { bundleWith } from "../support/planted.ts"
+import { type Running, startWorker, type WorkerOptions } from "../support/workerd.ts"
 
-const SETTINGS = { PRICES: '{"acme":49.9,"small":30}', BUDGETS: '{"acme":1000,"small":50}', POLICY_VERSION: "2026-08" }
+const SETTINGS = {
+  PRICES: '{"acme":49.9,"small":30,"tiny":30}',
+  BUDGETS: '{"acme":1000,"small":50,"tiny":50}',
+  POLICY_VERSION: "2026-08",
+}
 
 let identity: TestIdentity
 let storage: string
@@ -24,17 +30,17 @@ afterAll(async () => {
   await rm(storage, { recursive: true, force: true })
 })
 
-async function start(settings: Record<string, string> = {}, port?: number): Promise<void> {
+async function start(settings: Record<string, string> = {}, options: Partial<WorkerOptions> = {}): Promise<void> {
   const bindings = { ...identity.bindings, ...SETTINGS, ...settings }
-  worker = await startWorker({ bindings, storage, ...(port !== undefined && { port }) })
+  worker = await startWorker({ bindings, storage, ...options })
   alice = await token({ principal: "alice" })
 }
 
-/** The same server under other settings, while dialogues are open. */
-async function restart(settings: Record<string, string> = {}): Promise<void> {
+/** The same server under other settings, or from other sources, while dialogues are open. */
+async function restart(settings: Record<string, string> = {}, bundle?: Bundle): Promise<void> {
   const { port } = worker
   await worker.stop()
-  await start(settings, port)
+  await start(settings, { port, ...(bundle && { bundle }) })
 }
 
 function token(who: Omit<TokenOptions, "audience">): Promise<string> {
@@ -159,6 +165,16 @@ describe("approving", () => {
 describe("between the question and the answer", () => {
   it("a budget that is spent by another: no write, failed, finally", async () => {
     const [first, second] = [freshName(), freshName()]
+    const [firstState, secondState] = [await ask(first, "tiny"), await ask(second, "tiny")]
+    expect(await answer(first, firstState, "tiny")).toMatchObject({ status: "completed" })
+    for (let time = 0; time < 2; time += 1) {
+      expect(await answer(second, secondState, "tiny")).toMatchObject({ status: "failed", retryable: false })
+    }
+    expect(await created()).not.toContain(`"${second}"`)
+  })
+
+  it("two approvals that race and overspend together: one wins", async () => {
+    const [first, second] = [freshName(), freshName()]
     const [firstState, secondState] = [await ask(first, "small"), await ask(second, "small")]
     const outcomes = await Promise.all([answer(first, firstState, "small"), answer(second, secondState, "small")])
     const statuses = outcomes.map(({ status }) => status)
@@ -190,6 +206,23 @@ describe("between the question and the answer", () => {
     const state = await ask(name)
     await restart(settings)
     expect(await answer(name, state)).toMatchObject({ isError: true, status: "policy_changed", retryable: true })
+    await restart()
+    expect(await answer(name, state)).toMatchObject({ status: "policy_changed" })
+    expect(await created()).not.toContain(`"${name}"`)
+  })
+
+  it("a definition that is deployed anew with other words: no write, policy_changed, finally", async () => {
+    const name = freshName()
+    const state = await ask(name)
+    const spentName = freshName()
+    const spent = await ask(spentName)
+    const completed = await answer(spentName, spent)
+    const file = "src/mcp/tools/create-project.ts"
+    const otherWords = { file, find: "const question = `Create the", replace: "const question = `Make the" }
+    await restart({}, await bundleWith("project-asked-in-other-words", otherWords))
+    expect(await answer(name, state)).toMatchObject({ isError: true, status: "policy_changed", retryable: true })
+    expect(await answer(spentName, spent)).toEqual(completed)
+    expect(JSON.stringify(resultOf(await send(name, "acme")).inputRequests)).toContain("Make the project")
     await restart()
     expect(await answer(name, state)).toMatchObject({ status: "policy_changed" })
     expect(await created()).not.toContain(`"${name}"`)
