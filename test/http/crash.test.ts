@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { ask, createWorld, stopAt, type World } from "./crash/world.ts"
+import { type ModelServer, startModelServer } from "./systems/model-server.ts"
 import type { Called, Leg, Said } from "./systems/speakers.ts"
 
 const POLICIES = ["report", "rerun"] as const
@@ -16,17 +17,18 @@ const IN_BETWEEN = [
 const STEPS = ["claim", ...IN_BETWEEN.map(([step]) => step), "recorded"]
 
 /** Longer than any lease here. */
-const LEASE_OVER_SECONDS = 25
+const LEASE_OVER_SECONDS = 30
 /** Longer than a state lives, which is 300 seconds. */
 const STATE_OVER_SECONDS = 310
 
 const accept = (key: string, content: object) => ({ [key]: { action: "accept", content } })
 const LEFT = accept("choice", { choice: "left" })
 const RIGHT = accept("choice", { choice: "right" })
+const REGION = accept("region", { region: "eu-west-1" })
+const PREFERENCES = accept("preferences", { processing_mode: "fast", language: "English", output_type: "one line" })
+const REVEAL = accept("consent", { reveal: true })
 const APPROVED = accept("approval", { approved: true })
 const NO = { choice: { action: "decline" } }
-
-const CONNECTION: Called = { method: "resources/read", target: "waxseal://databases/stored/connection" }
 
 /** What clients send about one operation after the Worker was killed, and what they hear. */
 interface Story {
@@ -38,17 +40,17 @@ interface Story {
 
 type Heard = { readonly [when in keyof Story]: readonly string[] }
 
+let model: ModelServer
 let world: World
 const stories = new Map<string, Story>()
 const heard = new Map<string, Heard>()
 
 /** One crash, for which all operations have come to their steps; then two more, for the clock to go on. */
 beforeAll(async () => {
-  world = await createWorld({ PRICES: '{"one":30,"two":30}', BUDGETS: '{"one":50,"two":50}' })
-  await hear(await answered(tool("provision_database", { name: "stored" }), accept("region", { region: "eu-west-1" })))
-  for (const policy of POLICIES) for (const step of STEPS) await stopCounted(policy, step)
-  for (const step of ["settle", "settled"]) await stopDecline(step)
-  await stopProducts()
+  model = await startModelServer()
+  world = await createWorld({ ...model.settings, PRICES: '{"one":30,"two":30}', BUDGETS: '{"one":50,"two":50}' })
+  const steps = POLICIES.flatMap((policy) => STEPS.map((step) => stopCounted(policy, step)))
+  await Promise.all([...steps, stopDecline("settle"), stopDecline("settled"), stopProducts()])
   stories.set("not answered in time", {
     soon: [],
     late: [],
@@ -65,7 +67,10 @@ beforeAll(async () => {
     heard.set(name, { soon: soon.get(name) ?? [], late: late.get(name) ?? [], last: last.get(name) ?? [] })
 })
 
-afterAll(() => world.end())
+afterAll(async () => {
+  await world.end()
+  model.stop()
+})
 
 function tool(target: string, sent: Record<string, string>): Called {
   return { method: "tools/call", target, arguments: sent }
@@ -99,13 +104,17 @@ async function stopDecline(step: string): Promise<void> {
   stories.set(step, { soon: [{ ...no, answers: LEFT }], late: [no], last: [no] })
 }
 
-/** The product's own, whose responses are lost after the record, but one: that is lost before it. */
+/** The product's own: a response is lost after the record, or the Worker is just before it. */
 async function stopProducts(): Promise<void> {
   for (const [step, called, answers] of [
-    ["recorded", tool("provision_database", { name: "kept" }), accept("region", { region: "eu-west-1" })],
-    ["recorded", CONNECTION, accept("consent", { reveal: true })],
+    ["recorded", tool("provision_database", { name: "kept" }), REGION],
     ["recorded", tool("create_project", { name: "kept", account: "one" }), APPROVED],
+    ["recorded", tool("summarize_document", { document: "kept" }), PREFERENCES],
+    ["recorded", connectionOf("kept"), REVEAL],
+    ["record", tool("provision_database", { name: "made" }), REGION],
     ["record", tool("create_project", { name: "made", account: "two" }), APPROVED],
+    ["record", tool("summarize_document", { document: "made" }), PREFERENCES],
+    ["record", connectionOf("made"), REVEAL],
   ] as const) {
     const leg = await answered(called, answers)
     await stopAt(world, step, leg)
@@ -113,8 +122,12 @@ async function stopProducts(): Promise<void> {
   }
 }
 
+function connectionOf(name: string): Called {
+  return { method: "resources/read", target: `waxseal://databases/${name}/connection` }
+}
+
 function nameOf({ target, arguments: sent }: Called): string {
-  return `${target} ${sent?.["name"] ?? ""}`
+  return [target, sent?.["name"] ?? sent?.["document"]].filter(Boolean).join(" ")
 }
 
 async function hearAll(when: keyof Story): Promise<Map<string, string[]>> {
@@ -227,38 +240,48 @@ describe("a no that was killed", () => {
 })
 
 describe("a response that was lost after the commit", () => {
-  it.each(["provision_database kept", "create_project kept"])("is given to a repeat, at any time: %s", (name) => {
-    expect(heard.get(name)).toEqual({ soon: ["completed"], late: ["completed"], last: ["completed"] })
-  })
+  it.each(["provision_database kept", "create_project kept", "summarize_document kept"])(
+    "is given to a repeat, at any time: %s",
+    (name) => {
+      expect(heard.get(name)).toEqual({ soon: ["completed"], late: ["completed"], last: ["completed"] })
+    },
+  )
 
   it("is not given again where it was a secret, which was not kept", () => {
     const used = ["already_used completed"]
-    expect(heard.get(nameOf(CONNECTION))).toEqual({ soon: used, late: used, last: used })
+    expect(heard.get(nameOf(connectionOf("kept")))).toEqual({ soon: used, late: used, last: used })
   })
+})
 
-  it("does not meet the budget that it has spent itself, though nothing was recorded yet", () => {
-    expect(heard.get("create_project made")).toEqual({
+describe("a system that was killed between its effect and the record", () => {
+  it.each(["provision_database made", "create_project made", "summarize_document made"])(
+    "is run again, and does not meet what it has done itself: %s",
+    (name) => {
+      expect(heard.get(name)).toEqual({ soon: ["in_progress (again)"], late: ["completed"], last: ["completed"] })
+    },
+  )
+
+  it("does not show a secret a second time", () => {
+    expect(heard.get(nameOf(connectionOf("made")))).toEqual({
       soon: ["in_progress (again)"],
-      late: ["completed"],
-      last: ["completed"],
+      late: ["outcome_unknown"],
+      last: ["refused"],
     })
   })
+})
 
-  it("was of one database and of projects that spent their budgets", async () => {
-    const { databases, projects } = await world.created()
-    expect([databases, projects]).toEqual([
-      ["kept", "stored"],
-      ["kept", "made"],
-    ])
-    for (const account of ["one", "two"]) {
-      const another = await answered(tool("create_project", { name: `more in ${account}`, account }), APPROVED)
-      expect(await hear(another)).toEqual(["failed"])
-    }
-  })
+it("all that was killed made one thing each, and spent each budget once", async () => {
+  expect(await world.created()).toEqual({ databases: ["kept", "made"], projects: ["kept", "made"] })
+  for (const account of ["one", "two"]) {
+    const another = await answered(tool("create_project", { name: `more in ${account}`, account }), APPROVED)
+    expect(await hear(another)).toEqual(["failed"])
+  }
+  // A summary that is made again costs once more, which is all that a repeat of it can do.
+  expect([model.timesAsked("kept"), model.timesAsked("made")]).toEqual([1, 2])
+})
 
-  it("is all that state can give when its time is over", () => {
-    expect(heard.get("not answered in time")?.last).toEqual(["refused"])
-  })
+it("state that was not answered in time is refused", () => {
+  expect(heard.get("not answered in time")?.last).toEqual(["refused"])
 })
 
 describe("the ledger's object", () => {

@@ -18,7 +18,13 @@ const SPEAKERS: readonly (readonly [string, Speak])[] = [
   ["the official client", (leg, who) => world.official(leg, who)],
 ]
 
-const REFUSED = { kind: "refused", code: -32602, data: { reason: "invalid_request_state" } }
+/** For every cause the same. */
+const REFUSED = {
+  kind: "refused",
+  code: -32602,
+  message: "Invalid or expired requestState",
+  data: { reason: "invalid_request_state" },
+}
 const LAST_ROUND = 3
 /** Each differs from Alice in one thing. */
 const OTHERS: readonly Who[] = [
@@ -201,7 +207,7 @@ describe.each(SYSTEMS)("an official client of revision 2026-07-28 that answers b
 })
 
 describe.each(SYSTEMS)("an official client of revision 2025-11-25: $title", (system) => {
-  it("is told which revision can be asked, and nothing is done", async () => {
+  it("is told which revision can be asked, also when it brings state, and nothing is done", async () => {
     const called = await system.fresh(world)
     const client = await connect(world.server, ALICE, "legacy")
     let asked = 0
@@ -211,14 +217,18 @@ describe.each(SYSTEMS)("an official client of revision 2025-11-25: $title", (sys
     })
     const told = client.request(requestOf(called)).then(JSON.stringify, String)
     expect(await told).toContain("needs a client of protocol revision 2026-07-28. Nothing was done.")
-    await client.close()
     expect(asked).toBe(0)
+
+    const state = stateOf(await world.raw(called))
+    const smuggled = client.request(requestOf({ ...called, state, answers: accepting(system) }))
+    expect(await smuggled.then(JSON.stringify, String)).not.toContain("completed")
+    await client.close()
     expect(await system.effects(called, world)).toBe(0)
   })
 })
 
 describe("after a state's time", () => {
-  const SECONDS = 2
+  const SECONDS = 3
   let brief: World
 
   beforeAll(async () => {

@@ -31,7 +31,7 @@ export type Said =
       /** All of it, for what a system adds. */
       readonly text: string
     }
-  | { readonly kind: "refused"; readonly code: number; readonly data: unknown }
+  | { readonly kind: "refused"; readonly code: number; readonly message: string; readonly data: unknown }
 
 /** Says one leg to a server, for Alice or somebody else. */
 export type Speak = (leg: Leg, who?: Who) => Promise<Said>
@@ -85,7 +85,7 @@ export async function said(requested: Promise<unknown>): Promise<Said> {
   try {
     return saidByResult(Result.parse(await requested))
   } catch (error) {
-    if (error instanceof ProtocolError) return saidByError({ code: error.code, data: error.data })
+    if (error instanceof ProtocolError) return saidByError(error)
     throw error
   }
 }
@@ -117,7 +117,15 @@ export function requestOf({ method, target, arguments: args, state, answers }: L
 }
 
 /** What an outcome says of itself: a tool in its structured content, prompts and resources in an error's data. */
-const Outcome = z.looseObject({ status: z.string(), retryable: z.boolean(), recorded: z.string().optional() })
+const Outcome = z.looseObject({
+  status: z.string(),
+  retryable: z.boolean(),
+  operationId: z.string(),
+  nextAction: z.string().min(1),
+  recorded: z.string().optional(),
+})
+
+type Ending = Pick<z.infer<typeof Outcome>, "status" | "retryable" | "recorded">
 
 const Result = z.looseObject({
   resultType: z.string().optional(),
@@ -127,12 +135,12 @@ const Result = z.looseObject({
   isError: z.boolean().optional(),
 })
 
-const Failure = z.object({ code: z.number(), data: z.unknown().optional() })
+const Failure = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() })
 
 const Message = z.union([z.object({ result: Result }), z.object({ error: Failure })])
 
 /** A prompt or a resource that is given. */
-const COMPLETED: z.infer<typeof Outcome> = { status: "completed", retryable: false }
+const COMPLETED: Ending = { status: "completed", retryable: false }
 
 /** An outcome other than `completed`, of a prompt or a resource. */
 const OUTCOME_CODE = 1001
@@ -143,12 +151,12 @@ function saidByResult(result: z.infer<typeof Result>): Said {
   return outcome(structuredContent, isError, result)
 }
 
-function saidByError({ code, data }: z.infer<typeof Failure>): Said {
-  if (code !== OUTCOME_CODE) return { kind: "refused", code, data }
+function saidByError({ code, message, data }: Pick<ProtocolError, "code" | "message" | "data">): Said {
+  if (code !== OUTCOME_CODE) return { kind: "refused", code, message, data }
   const no = Outcome.parse(data)
   return outcome(no, no.status !== "declined" && no.status !== "cancelled", data)
 }
 
-function outcome({ status, retryable, recorded }: z.infer<typeof Outcome>, isError: boolean, all: unknown): Said {
+function outcome({ status, retryable, recorded }: Ending, isError: boolean, all: unknown): Said {
   return { kind: "outcome", status, retryable, recorded, isError, text: JSON.stringify(all) }
 }
