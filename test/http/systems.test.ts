@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { encode } from "../support/mcp.ts"
 import { ALICE, type Called, connect, requestOf, type Said, type Speak, said, type Who } from "./systems/speakers.ts"
 import { accepting, INCIDENTS, OPERATIONS, refusing, SYSTEMS, type System } from "./systems/systems.ts"
 import { createWorld, type World } from "./systems/world.ts"
@@ -182,6 +183,21 @@ describe.each(SPEAKERS)("over %s", (_how, speak) => {
     expect(await speak({ ...called, answers: accepting(INCIDENTS) })).toEqual(first)
     await speak({ ...called, state, answers: refusing(INCIDENTS, "decline") })
     expect(await speak({ ...called, state, answers: accepting(INCIDENTS) })).toEqual(first)
+  })
+})
+
+describe.each(SYSTEMS)("over raw HTTP alone, $title", (system) => {
+  it.each([null, [], [7], 7, "accept", true])("does nothing on answers that are no map: %j", async (inputResponses) => {
+    const { called, state } = await ask(system, world.raw)
+    const { method, target: name, arguments: sent } = called
+    const token = await world.server.token(ALICE)
+    const leg = encode({ token, method, name, ...(sent && { arguments: sent }), requestState: state })
+    const message = JSON.parse(leg.body)
+    const body = JSON.stringify({ ...message, params: { ...message.params, inputResponses } })
+    const response = await fetch(world.server.url, { method: "POST", headers: leg.headers, body })
+    expect(await response.text()).toMatch(/"input_required"|"code":-32602/)
+    expect(await system.effects(called, world)).toBe(0)
+    expect(await world.raw({ ...called, state, answers: accepting(system) })).toMatchObject({ status: "completed" })
   })
 })
 

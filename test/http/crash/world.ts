@@ -71,8 +71,9 @@ function operationOf(state = ""): string {
  *
  * @param label by which the operation's own steps go; those of the ledger go by the operation's id
  */
-export async function stopAt({ outside, speak }: World, step: string, leg: Leg, label = ""): Promise<void> {
-  const stopped = [outside.stop(step, operationOf(leg.state)), outside.stop(step, label)]
+export async function stopAt({ outside, speak }: World, step: string, leg: Leg, label?: string): Promise<void> {
+  const names = [operationOf(leg.state), ...(label === undefined ? [] : [label])]
+  const stopped = names.map((name) => outside.stop(step, name))
   const ended = speak(leg).then((told) => {
     throw new Error(`It was to stop at ${step}, and ended: ${JSON.stringify(told)}`)
   })
