@@ -240,6 +240,7 @@ describe.each(SYSTEMS)("an official client of revision 2025-11-25: $title", (sys
     expect(await smuggled.then(JSON.stringify, String)).not.toContain("completed")
     await client.close()
     expect(await system.effects(called, world)).toBe(0)
+    expect(await world.raw({ ...called, state, answers: accepting(system) })).toMatchObject({ status: "completed" })
   })
 })
 

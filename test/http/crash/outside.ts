@@ -11,6 +11,8 @@ export interface Outside {
   readonly url: string
   /** Stops the step of that name, for ever; resolves when it is reached. */
   stop(step: string, name: string): Promise<void>
+  /** Crashes the ledger's object at that step, once, and nothing else. */
+  crash(step: string, name: string): void
   /** The steps that were reached by that name, in order. */
   steps(name: string): readonly string[]
   /** How often the effect was run, and how often for another key: an effect that honours its key happens so often. */
@@ -22,18 +24,19 @@ export async function startOutside(): Promise<Outside> {
   const reached: z.infer<typeof Reached>[] = []
   const happened: z.infer<typeof Happened>[] = []
   const stops = new Map<string, () => void>()
+  const crashes = new Set<string>()
   const reach = (body: unknown, response: ServerResponse) => {
     const { step, name } = Reached.parse(body)
     reached.push({ step, name })
     const stop = stops.get(`${step} ${name}`)
     if (stop) stop()
-    else response.end()
+    else response.end(JSON.stringify({ crash: crashes.delete(`${step} ${name}`) }))
   }
   const server = createServer(async (request, response) => {
     const body = await json(request)
     if (request.url === "/reach") return reach(body, response)
     happened.push(Happened.parse(body))
-    response.end()
+    response.end("{}")
   }).listen(0, "127.0.0.1")
   await once(server, "listening")
   const { port } = z.object({ port: z.number() }).parse(server.address())
@@ -48,6 +51,9 @@ export async function startOutside(): Promise<Outside> {
           resolve()
         })
       }),
+    crash(step, name) {
+      crashes.add(`${step} ${name}`)
+    },
     steps: (name) => reached.filter((one) => one.name === name).map(({ step }) => step),
     effects(label) {
       const runs = happened.filter((one) => one.label === label)
