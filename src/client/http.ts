@@ -1,0 +1,156 @@
+import type * as z from "zod/mini"
+import { WaxsealError } from "./errors.ts"
+import { pause, unlessAborted } from "./pause.ts"
+import { errorOf, notTheApi, retryAfterOf } from "./problem.ts"
+
+export interface ClientOptions {
+  /** The deployment's origin, such as `https://waxseal.example.com`. */
+  readonly url: string
+  /** An access token for `<url>/v1`, or what gives one: asked before each request, so let it keep what is still good. */
+  readonly token: string | (() => string | Promise<string>)
+  /** How long a call may take with all its retries, in milliseconds; by default 15,000. */
+  readonly timeoutMs?: number
+  /** By default the runtime's own; a Worker may give a service binding's. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+}
+
+export interface CallOptions {
+  /** Ends the call; it then rejects with the signal's reason. What the call does may have happened. */
+  readonly signal?: AbortSignal | undefined
+  /** In place of the client's. */
+  readonly timeoutMs?: number
+}
+
+export interface Call<Answer> {
+  readonly method: "GET" | "POST"
+  /** Below `/v1`. */
+  readonly path: string
+  readonly body?: unknown
+  readonly answer: z.ZodMiniType<Answer>
+  /** Made twice, it does what it does once. Other calls are made again only where the API says that it did nothing. */
+  readonly repeatable: boolean
+  /** So long may the API take on purpose. */
+  readonly waitSeconds?: number | undefined
+}
+
+export type Send = <Answer>(call: Call<Answer>, options?: CallOptions) => Promise<Answer>
+
+const DEFAULT_TIMEOUT_MS = 15_000
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 2_000
+/** An answer that was lost without a word is asked for again after this share of the time. */
+const PATIENCE = 1 / 3
+
+type Tried<Answer> =
+  | { readonly ok: true; readonly answer: Answer }
+  | { readonly ok: false; readonly error: WaxsealError; readonly passing: boolean }
+
+/** Makes what sends calls: with the token, within their time, again where that can do no harm. */
+export function createSend({ url, token, timeoutMs: clientTimeoutMs, fetch = ownFetch }: ClientOptions): Send {
+  const base = baseOf(url)
+
+  async function attempt<Answer>(call: Call<Answer>, stop: AbortSignal, patienceMs: number): Promise<Tried<Answer>> {
+    const { method, path, body, repeatable } = call
+    const bearer = typeof token === "string" ? token : await unlessAborted(Promise.resolve(token()), stop)
+    const silence = AbortSignal.timeout(patienceMs)
+    const init = {
+      method,
+      headers: { authorization: `Bearer ${bearer}`, ...(body !== undefined && { "content-type": "application/json" }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      // The API never redirects, and neither token nor state may go elsewhere.
+      redirect: "manual" as const,
+      signal: repeatable ? AbortSignal.any([stop, silence]) : stop,
+    }
+    let received: Received
+    try {
+      const response = await fetch(`${base}/v1${path}`, init)
+      received = { response, text: await response.text() }
+    } catch (cause) {
+      stop.throwIfAborted()
+      return { ok: false, error: silence.aborted ? timedOut() : unreachable(cause), passing: repeatable }
+    }
+    return read(call, received)
+  }
+
+  return async (call, { signal, timeoutMs = clientTimeoutMs ?? DEFAULT_TIMEOUT_MS } = {}) => {
+    const waitMs = (call.waitSeconds ?? 0) * 1_000
+    const milliseconds = Math.ceil(timeoutMs) + waitMs
+    const patienceMs = Math.ceil(timeoutMs * PATIENCE) + waitMs
+    const endsAt = performance.now() + milliseconds
+    const timeUp = AbortSignal.timeout(milliseconds)
+    const stop = signal ? AbortSignal.any([signal, timeUp]) : timeUp
+    try {
+      for (let tries = 0; ; tries += 1) {
+        stop.throwIfAborted()
+        const tried = await attempt(call, stop, patienceMs)
+        if (tried.ok) return tried.answer
+        const wait = Math.max(backOff(tries), (tried.error.retryAfterSeconds ?? 0) * 1_000)
+        if (!tried.passing || performance.now() + wait >= endsAt) throw tried.error
+        await pause(wait, stop)
+      }
+    } catch (error) {
+      if (!timeUp.aborted || signal?.aborted || error instanceof WaxsealError) throw error
+      throw timedOut()
+    }
+  }
+}
+
+interface Received {
+  readonly response: Response
+  readonly text: string
+}
+
+function read<Answer>({ answer, repeatable }: Call<Answer>, { response, text }: Received): Tried<Answer> {
+  const { status } = response
+  const value = jsonOf(text)
+  if (response.ok) {
+    const parsed = answer.safeParse(value)
+    if (parsed.success) return { ok: true, answer: parsed.data }
+    return { ok: false, error: notTheApi(status), passing: false }
+  }
+  const error = errorOf(status, value, retryAfterOf(response.headers.get("retry-after")))
+  return { ok: false, error, passing: didNothing(error) || (repeatable && mayPass(error)) }
+}
+
+function timedOut(): WaxsealError {
+  return new WaxsealError("timed_out", "No answer came in time; what was asked for may have happened.")
+}
+
+function unreachable(cause: unknown): WaxsealError {
+  return new WaxsealError("unreachable", "The connection failed; what was asked for may have happened.", {}, { cause })
+}
+
+/** A call too many is counted, and nothing else. */
+function didNothing({ status }: WaxsealError): boolean {
+  return status === 429
+}
+
+/** Faults of the API, and of what stands in front of it. Settings do not mend themselves. */
+function mayPass({ status = 0, code }: WaxsealError): boolean {
+  return status >= 500 && code !== "misconfigured"
+}
+
+/** Doubles, and half of it is chance, so that those who failed together do not come back together. */
+function backOff(tries: number): number {
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
+  return (longest * (1 + Math.random())) / 2
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function baseOf(url: string): string {
+  const { protocol, origin, pathname } = new URL(url)
+  if (protocol !== "https:" && protocol !== "http:") throw new TypeError("url is not an http or https URL.")
+  return `${origin}${pathname.replace(/\/$/, "")}`
+}
+
+/** Called as a function: some runtimes' own refuses to be a method of another object. */
+function ownFetch(url: string, init: RequestInit): Promise<Response> {
+  return fetch(url, init)
+}

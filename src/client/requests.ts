@@ -1,0 +1,109 @@
+import type { Json } from "../brands.ts"
+
+/** The MCP request that a state or an operation belongs to. Absent arguments are not empty ones. */
+export type McpRequest = {
+  /** Such as `tools/call`. */
+  readonly method: string
+  /** The tool's or prompt's name, or the resource's URI. */
+  readonly target: string
+} & (
+  | { readonly arguments?: Readonly<Record<string, unknown>>; readonly argumentsDigest?: never }
+  /** SHA-256 of the RFC 8785 form of the arguments, base64url. */
+  | { readonly argumentsDigest: string; readonly arguments?: never }
+)
+
+/** What a state is bound to: it opens for exactly these. */
+export interface Bound {
+  /** The user, as this server names its users: 1 to 512 bytes. */
+  readonly principal: string
+  readonly audience?: string
+  readonly request: McpRequest
+}
+
+export type SealRequest = Bound & {
+  /** At most 4 KiB of JSON. */
+  readonly state: Json
+  /** 1..86400, by default 300. */
+  readonly ttlSeconds?: number
+} & (
+    | {
+        /** 1..20, by default 3. */
+        readonly maxRounds?: number
+        /** 1..86400 and at least `ttlSeconds`, by default the greater of `ttlSeconds` and 600. */
+        readonly deadlineSeconds?: number
+        readonly continues?: never
+      }
+    /** The state of the round before: the same operation, one round further. */
+    | { readonly continues: string; readonly maxRounds?: never; readonly deadlineSeconds?: never }
+  )
+
+export interface OpenRequest extends Bound {
+  /** Byte for byte as it came back. */
+  readonly requestState: string
+}
+
+export interface RedeemRequest extends OpenRequest {
+  /**
+   * 16 to 128 visible ASCII characters, random, one an attempt. Give one to be able to ask again after a crash or a
+   * time-out: `replayed` then says that this attempt had redeemed before.
+   */
+  readonly attemptId?: string
+}
+
+export type BatchRequest =
+  | ({ readonly op: "seal" } & SealRequest)
+  | ({ readonly op: "open" } & OpenRequest)
+  | ({ readonly op: "redeem" } & RedeemRequest)
+
+/** For whom an operation runs: keys of one principal are apart from those of another, and from those of none. */
+export interface ForPrincipal {
+  readonly principal?: string
+}
+
+/** What an operation is, and how it is to be run. */
+export type RunRequest = ForPrincipal & {
+  /** 1..900, by default 30. */
+  readonly leaseSeconds?: number
+  /** 60..2592000, by default 86400: how long the outcome is kept. The first begin decides. */
+  readonly retentionSeconds?: number
+  /** An attempt vanished: its outcome is unknown (`report`, default), or the next begin runs. The first begin decides. */
+  readonly onLeaseEnd?: "report" | "rerun"
+  /** 0..25: how long to wait for another attempt to end. By default 0, and 25 for `run`. */
+  readonly waitSeconds?: number
+} & (
+    | { readonly request: McpRequest; readonly fingerprint?: never }
+    /** The operation's input in your own words: 1 to 512 bytes. */
+    | { readonly fingerprint: string; readonly request?: never }
+  )
+
+export type BeginRequest = RunRequest & {
+  /** As for {@link RedeemRequest}: the same again gets the same claim, while its lease lasts. */
+  readonly attemptId?: string
+}
+
+export interface CompleteRequest extends ForPrincipal {
+  readonly claim: string
+  /** At most 1 MiB of JSON is kept. */
+  readonly result: Json
+}
+
+export interface FailRequest extends ForPrincipal {
+  readonly claim: string
+  /** At most 1 MiB of JSON is kept. */
+  readonly error: Json
+  /** True: sure that nothing happened, and the next begin runs. False: final. */
+  readonly retryable: boolean
+}
+
+export interface RenewRequest extends ForPrincipal {
+  readonly claim: string
+  /** 1..900, from now on. */
+  readonly leaseSeconds: number
+}
+
+export type ResolveRequest = ForPrincipal &
+  (
+    | { readonly outcome: "completed"; readonly result?: Json }
+    | { readonly outcome: "failed"; readonly error?: Json }
+    | { readonly outcome: "rerun" }
+  )
