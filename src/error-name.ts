@@ -1,4 +1,8 @@
-/** The name of whatever was thrown: never its message, which may quote what a person wrote. */
+/**
+ * The name of whatever was thrown, for a log: never its message, which may quote what a person wrote, and only a name that
+ * looks like one.
+ */
 export function errorName(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error
+  if (!(error instanceof Error)) return typeof error
+  return /^[A-Z][A-Za-z]{0,63}$/.test(error.name) ? error.name : "Error"
 }

@@ -9,6 +9,7 @@ import type {
 import { z } from "zod"
 import {
   type Call,
+  DefinitionError,
   type Inquiry,
   type InquiryEnd,
   type Operation,
@@ -19,6 +20,7 @@ import {
   STATUSES,
 } from "../operation/index.ts"
 import { convertedOnce } from "./converted-once.ts"
+import { observeFault } from "./fault.ts"
 import { createLegs } from "./legs.ts"
 import type { Offer } from "./offer.ts"
 import { askResult, NEEDS_NEWER_CLIENT } from "./wire.ts"
@@ -48,9 +50,14 @@ export function operationTool<Input>(
 ): Offer {
   const outputSchema = z.object({ ...OUTCOME, ...result })
   const { name, input } = operation
-  return tool(name, input, { ...config, outputSchema: convertedOnce(outputSchema) }, (call, parts) =>
-    runOperation(operation, call, parts),
-  )
+  const data = z.object(result)
+  return tool(name, input, { ...config, outputSchema: convertedOnce(outputSchema) }, async (call, parts) => {
+    const end = await runOperation(operation, call, parts)
+    if (end.kind !== "report" || data.safeParse(end.report.data).success) return end
+    // It happened and is recorded: an error in place of its outcome would have it asked for again.
+    observeFault(parts, call.caller, "tools/call", name, new DefinitionError(`What ${name} gives is not its result.`))
+    return { ...end, report: { ...end.report, data: { resultOmitted: true } } }
+  })
 }
 
 /** Offers an inquiry as a tool. */
@@ -109,7 +116,7 @@ function reportResult({ data, text, ...outcome }: Report): CallToolResult {
   const isError = isErrorStatus(outcome.status)
   return {
     content: [{ type: "text", text: isError ? `${text} ${outcome.nextAction}` : text }],
-    structuredContent: { ...outcome, ...data },
+    structuredContent: { ...data, ...outcome },
     ...(isError && { isError }),
   }
 }

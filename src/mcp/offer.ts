@@ -5,8 +5,8 @@ import {
   type ServerContext,
   type ServerOptions,
 } from "@modelcontextprotocol/server"
-import { errorName } from "../error-name.ts"
 import type { Exchange } from "./exchange.ts"
+import { observeFault } from "./fault.ts"
 
 export type Era = McpRequestContext["era"]
 
@@ -63,11 +63,22 @@ export function serverOf(
   offers: readonly Offer[],
   options: ServerOptions = {},
 ): (exchange: Exchange, era: Era) => McpServer {
+  // Whatever a call asks for, the server says all that it can.
+  const capabilities = { ...capabilitiesOf(offers), ...options.capabilities }
   return (exchange, era) => {
     const serving = serveOffers(offers, exchange, era)
-    const server = new McpServer(info, { ...options, ...serving.options })
+    const server = new McpServer(info, { ...options, capabilities, ...serving.options })
     serving.register(server)
     return server
+  }
+}
+
+function capabilitiesOf(offers: readonly Offer[]): NonNullable<ServerOptions["capabilities"]> {
+  const methods = new Set(offers.map(({ method }) => method))
+  return {
+    ...(methods.has("tools/call") && { tools: { listChanged: false } }),
+    ...(methods.has("prompts/get") && { prompts: { listChanged: false } }),
+    ...(methods.has("resources/read") && { resources: { listChanged: false, subscribe: false } }),
   }
 }
 
@@ -90,9 +101,7 @@ export function plainOffer(
   }
 }
 
-function fail(error: unknown, { parts, identity }: Exchange, method: string, target: string): never {
-  const person = parts.pseudonyms("person", identity.tenant, identity.principal)
-  const args = parts.pseudonyms("arguments", method, target, undefined)
-  parts.observe({ event: "fault", error: errorName(error), name: target, person, arguments: args })
+function fail(error: unknown, { parts, identity }: Exchange, method: Offer["method"], target: string): never {
+  observeFault(parts, identity, method, target, error)
   throw new Error("The server failed; try again.")
 }

@@ -28,11 +28,6 @@ const LISTS = { ttlMs: 300_000, cacheScope: "public" } as const
 const INFO = { name: "waxseal", title: "Waxseal", version: VERSION }
 
 const OPTIONS = {
-  capabilities: {
-    tools: { listChanged: false },
-    prompts: { listChanged: false },
-    resources: { listChanged: false, subscribe: false },
-  },
   instructions: "Tools here ask the person before they act, and act once. Use list_created to see what exists.",
   cacheHints: {
     "server/discover": LISTS,

@@ -35,7 +35,7 @@ export function refusedState(reason: Reason): Error {
 
 /** A report as a JSON-RPC error, for prompts and resources. */
 export function outcomeError({ text, data, ...outcome }: Report): ProtocolError {
-  return new ProtocolError(OUTCOME_ERROR, text, { ...outcome, ...data })
+  return new ProtocolError(OUTCOME_ERROR, text, { ...data, ...outcome })
 }
 
 /** Rethrows what a leg threw: arguments that do not fit are the caller's mistake, where no result has a place for it. */

@@ -4,12 +4,15 @@ import { type Contents, SealError, type Sealed } from "../seal/index.ts"
 import { type Asked, askedAlso, sameAsked } from "./asked.ts"
 import type { Caller, Leg, LegEnd } from "./leg.ts"
 import { DefinitionError } from "./mistake.ts"
-import { type AnswerOf, type Question, sealable } from "./question.ts"
+import { type AnswerOf, type Question, type Reading, sealable } from "./question.ts"
 import { type Report, report, tooLong } from "./report.ts"
 import type { Rules } from "./rules.ts"
 
 type Questions = Readonly<Record<string, Question<unknown>>>
 type Answers<Asking> = { [Key in keyof Asking]: AnswerOf<Asking[Key]> }
+
+/** Keys stand in logs, so they are names and nothing that a person wrote. */
+const KEY = /^[A-Za-z][\w-]{0,63}$/
 
 /** The answers so far, in the order in which the handler asks; `null` where one of several is missing. */
 const Journal = z.array(z.json())
@@ -26,8 +29,10 @@ export abstract class Dialogue {
   readonly #journal: Json[]
   readonly #keys = new Set<string>()
   #position = 0
-  /** Answers of this leg that were not what was asked for. */
+  /** Answers of this leg that count, and those that were not what was asked for. */
+  #answers = 0
   #invalid = 0
+  #busy = false
   #asked: Asked
   /** This leg's answers are still to be read; they belong to one step, the first that is not answered yet. */
   #expectsAnswers: boolean
@@ -60,17 +65,18 @@ export abstract class Dialogue {
    *
    * @param key names the question; each key once
    */
-  async ask<Answer>(key: string, question: Question<Answer>): Promise<Answer> {
-    const position = await this.#answered([[key, question]])
-    return this.#recall(question, position)
+  ask<Answer>(key: string, question: Question<Answer>): Promise<Answer> {
+    return this.#step(async () => this.#recall(question, await this.#answered([[key, question]])))
   }
 
   /** Puts several questions together and gives all answers, by key. Those that are missing are put again, alone. */
-  async askAll<Asking extends Questions>(questions: Asking): Promise<Answers<Asking>> {
-    const step = Object.entries(questions)
-    const start = await this.#answered(step)
-    const answers = step.map(async ([key, question], index) => [key, await this.#recall(question, start + index)])
-    return Object.fromEntries(await Promise.all(answers)) as Answers<Asking>
+  askAll<Asking extends Questions>(questions: Asking): Promise<Answers<Asking>> {
+    return this.#step(async () => {
+      const step = Object.entries(questions)
+      const start = await this.#answered(step)
+      const answers = step.map(async ([key, question], index) => [key, await this.#recall(question, start + index)])
+      return Object.fromEntries(await Promise.all(answers)) as Answers<Asking>
+    })
   }
 
   /**
@@ -79,14 +85,25 @@ export abstract class Dialogue {
    *
    * @param key names the value; each key once
    */
-  async pin<Value extends Json>(key: string, schema: z.ZodType<Value>, compute: () => Value | Promise<Value>) {
-    this.#name(key)
-    this.#asked = askedAlso(this.#asked, "pin", key)
-    const position = this.#position
-    this.#position += 1
-    if (position >= this.#journal.length) this.#keep(position, await compute())
-    const value = schema.safeParse(this.#journal[position])
-    return value.success ? value.data : this.over(await this.change())
+  pin<Value extends Json>(
+    key: string,
+    schema: z.ZodType<Value>,
+    compute: () => Value | Promise<Value>,
+  ): Promise<Value> {
+    return this.#step(async () => {
+      this.#name(key)
+      this.#asked = askedAlso(this.#asked, "pin", key)
+      const position = this.#position
+      this.#position += 1
+      if (position >= this.#journal.length) this.#keep(position, this.#pinned(key, await compute()))
+      const value = schema.safeParse(this.#journal[position])
+      return value.success ? value.data : this.over(await this.change())
+    })
+  }
+
+  /** Whether this leg's state, if it brought any, was sealed for a question that was put again. */
+  protected arrivedWhereAsked(): boolean {
+    return this.leg.verified === undefined || this.#arrived
   }
 
   /** Whether verified state stands behind a decision made here; without it the decision takes another leg. */
@@ -111,8 +128,10 @@ export abstract class Dialogue {
       observe({ event: "round", operation: sealed.operation, round, asks, invalid: this.#invalid })
       return this.over({ kind: "ask", requests, state: sealed.token })
     }
-    if (before) return this.over(await this.stop(tooLong(before.operation)))
-    throw new DefinitionError(`What ${this.#rules.name} pins before its first question is longer than state can carry.`)
+    if (this.#answers > 0) return this.over(await this.stop(tooLong(before?.operation)))
+    throw new DefinitionError(
+      `What ${this.#rules.name} pins is longer than state can carry; keep it elsewhere and pin a handle.`,
+    )
   }
 
   /** The state of the next round; none where it is too long. */
@@ -154,7 +173,30 @@ export abstract class Dialogue {
     return this.suspend(Object.fromEntries(missing.map(([key, { request }]) => [key, request])))
   }
 
+  /** Runs one step: positions in the journal are given in order, so a second may not begin before the first is over. */
+  async #step<Value>(take: () => Promise<Value>): Promise<Value> {
+    if (this.#busy) {
+      const together = "await each, or ask together with askAll"
+      throw new DefinitionError(`${this.#rules.name} takes a step before the one before it is over; ${together}.`)
+    }
+    this.#busy = true
+    try {
+      return await take()
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  #pinned(key: string, value: unknown): Json {
+    const json = z.json().safeParse(value)
+    if (json.success) return json.data
+    throw new DefinitionError(`The value that ${this.#rules.name} pins as ${key} is no JSON.`)
+  }
+
   #name(key: string): void {
+    if (!KEY.test(key)) {
+      throw new DefinitionError(`A key of ${this.#rules.name} is not 1 to 64 letters, digits, _ or -, a letter first.`)
+    }
     if (this.#keys.has(key)) throw new DefinitionError(`The key ${key} is used twice in ${this.#rules.name}.`)
     this.#keys.add(key)
   }
@@ -169,16 +211,19 @@ export abstract class Dialogue {
     this.#expectsAnswers = false
     if (this.leg.verified && !this.#arrive()) return this.over(await this.change())
     const { byKey } = this.leg.responses
-    if (step.some(([key]) => Object.hasOwn(byKey, key))) {
+    const readings: [position: number, key: string, reading: Reading<unknown>][] = []
+    for (const [index, [key, question]] of step.entries()) {
+      if (this.#isMissing(start + index)) readings.push([start + index, key, await question.read(byKey, key)])
+    }
+    if (readings.some(([, , { kind }]) => kind !== "unanswered")) {
       const end = await this.takeAnswers()
       if (end) return this.over(end)
     }
-    for (const [index, [key, question]] of step.entries()) {
-      if (!this.#isMissing(start + index)) continue
-      const reading = await question.read(byKey, key)
+    for (const [position, key, reading] of readings) {
       switch (reading.kind) {
         case "answered":
-          this.#keep(start + index, sealable(reading.answer))
+          this.#answers += 1
+          this.#keep(position, sealable(reading.answer))
           break
         case "declined":
         case "cancelled":

@@ -33,8 +33,16 @@ export interface Objection {
   readonly text: string
 }
 
+export interface RecheckContext {
+  /**
+   * Whether an earlier attempt vanished (under `rerun` alone): its effect may have happened. What the effect itself
+   * changes, such as a budget, must not be held against it then; its own write, which honours the idempotency key, tells.
+   */
+  readonly again: boolean
+}
+
 /** Looks again, after the claim and right before the effect. Throws where it cannot tell: nothing happens then. */
-export type Recheck = () => Objection | undefined | Promise<Objection | undefined>
+export type Recheck = (context: RecheckContext) => Objection | undefined | Promise<Objection | undefined>
 
 /** What an operation commits. */
 export interface Commitment {

@@ -10,6 +10,11 @@ export class InquiryDialogue extends Dialogue {
     super(rules, asked, leg, end, true)
   }
 
+  /** Before a result is given: state that was sealed for a question which is asked no more has answered nothing. */
+  async close(): Promise<void> {
+    if (!this.arrivedWhereAsked()) await this.over(await this.change())
+  }
+
   protected override refuse(by: "declined" | "cancelled"): Promise<LegEnd> {
     return this.#report(by)
   }

@@ -99,7 +99,7 @@ export function reportWithoutResult(status: Outcome, operationId: OperationId): 
 }
 
 /** The end of a dialogue whose state cannot carry what was answered so far. */
-export function tooLong(operationId: OperationId): Report {
+export function tooLong(operationId: OperationId | undefined): Report {
   return report("failed", operationId, {
     retryable: true,
     text: `The answers are longer than state can carry, ${STATE_LIMIT_BYTES} bytes in all. Nothing was done.`,

@@ -7,6 +7,7 @@ import type { Caller, InquiryEnd, Leg, LegEnd, LegEvent, LegMark, Responses, Run
 import { DefinitionError } from "./mistake.ts"
 import { OperationDialogue } from "./operation-dialogue.ts"
 import { report, SEND_AGAIN } from "./report.ts"
+import { Spending } from "./spending.ts"
 
 /** One request, as it came. */
 export interface Call {
@@ -42,7 +43,8 @@ export class InvalidArguments extends Error {
  */
 export function runOperation<Input>(operation: Operation<Input>, call: Call, parts: RuntimeParts): Promise<LegEnd> {
   const { name, asked, handler } = operation
-  return run<Input, LegEnd>(operation, call, parts, async (leg, input, end) => {
+  const misfit = (leg: Leg, verified: Verified) => new Spending(operation, leg, verified).settle("policy_changed")
+  return run<Input, LegEnd>(operation, call, parts, misfit, async (leg, input, end) => {
     await handler(new OperationDialogue(operation, asked, leg, end), input)
     throw new DefinitionError(`${name} returned without a commit or a decline.`)
   })
@@ -59,10 +61,16 @@ export function runInquiry<Input, Result>(
   parts: RuntimeParts,
 ): Promise<InquiryEnd<Result>> {
   const { asked, handler } = inquiry
-  return run<Input, InquiryEnd<Result>>(inquiry, call, parts, async (leg, input, end) => {
+  const misfit = async (_leg: Leg, { contents }: Verified): Promise<LegEnd> => {
+    return { kind: "report", report: report("policy_changed", contents.operation), phase: "ask" }
+  }
+  return run<Input, InquiryEnd<Result>>(inquiry, call, parts, misfit, async (leg, input, end) => {
     // Nothing of an inquiry is recorded, so expired state has nothing to look up.
     if (leg.verified?.expired) return end({ kind: "refused", reason: "expired" })
-    end({ kind: "result", result: await handler(new InquiryDialogue(inquiry, asked, leg, end), input) })
+    const dialogue = new InquiryDialogue(inquiry, asked, leg, end)
+    const result = await handler(dialogue, input)
+    await dialogue.close()
+    end({ kind: "result", result })
   })
 }
 
@@ -70,6 +78,8 @@ async function run<Input, End extends InquiryEnd<unknown>>(
   { name, input: schema }: { readonly name: string; readonly input: z.ZodType<Input> },
   call: Call,
   parts: RuntimeParts,
+  /** What becomes of state whose arguments, good when it was sealed, no longer fit. */
+  misfit: (leg: Leg, verified: Verified) => Promise<LegEnd>,
   enter: (leg: Leg, input: Input, end: (end: End | LegEnd) => void) => Promise<void>,
 ): Promise<End | LegEnd> {
   const binding = await bind(call)
@@ -80,11 +90,12 @@ async function run<Input, End extends InquiryEnd<unknown>>(
     observe({ event: "state_refused", reason: verified.reason })
     return verified
   }
-  const input = schema.safeParse(call.input ?? {})
-  if (!input.success) throw new InvalidArguments(`Invalid arguments: ${z.prettifyError(input.error)}`)
   const leg = { parts, caller, binding, verified, responses: readResponses(responses), traceparent, observe, signal }
+  const input = schema.safeParse(call.input ?? {})
+  if (!input.success && !verified) throw new InvalidArguments(`Invalid arguments: ${z.prettifyError(input.error)}`)
   const end = await new Promise<End | LegEnd>((resolve, reject) => {
-    enter(leg, input.data, resolve).catch(reject)
+    if (input.success) enter(leg, input.data, resolve).catch(reject)
+    else if (verified) misfit(leg, verified).then(resolve, reject)
   }).catch((error) => fault(leg, error))
   observeEnd(end, leg)
   return end
@@ -129,6 +140,7 @@ function fault({ observe, verified }: Leg, error: unknown): LegEnd {
   const problem = error instanceof DefinitionError ? error.message : undefined
   observe({ event: "fault", error: errorName(error), ...(problem !== undefined && { problem }) })
   if (!verified) throw new Error("The server failed before anything was done.")
+  if (verified.expired) return { kind: "refused", reason: "expired" }
   const said = { retryable: true, text: "The server failed.", nextAction: SEND_AGAIN }
   return { kind: "report", report: report("failed", verified.contents.operation, said), phase: "ask" }
 }

@@ -102,14 +102,16 @@ export class Spending {
   }
 
   /**
-   * Invariant: where an earlier attempt vanished (`again`), nothing is looked at again and nothing is said not to have
-   * happened: the effect may have, and the world that a recheck would see may be of its making. Its own write, which
-   * honours the idempotency key, is the only one that can tell.
+   * Invariant: every attempt looks again, and where one objects no effect begins. Where an earlier attempt vanished
+   * (`again`), its effect may have happened: an objection then ends this attempt and is no outcome, and nothing is said
+   * not to have happened.
    */
   async #run({ recheck = [], effect }: Commitment, { claim, again }: Claimed, signal: AbortSignal): Promise<LegEnd> {
-    const objection = again ? undefined : await this.#objection(recheck)
-    if (objection === "unknown")
+    const objection = await this.#objection(recheck, again)
+    if (objection && again) return ended(await this.#giveBackUnknown(claim, objection), "recheck")
+    if (objection === "unknown") {
       return ended(await this.#release(claim, "It could not be checked. Nothing was done."), "recheck")
+    }
     if (objection) {
       const { status, text } = objection
       return ended(await this.#finish(claim, status, report(status, this.#id, { text })), "recheck")
@@ -138,10 +140,18 @@ export class Spending {
     return report("in_progress", this.#id, { text: "An attempt was begun, and its outcome is not known yet." })
   }
 
-  async #objection(rechecks: readonly Recheck[]): Promise<Objection | "unknown" | undefined> {
+  /** The operation stays with its input: it may run once nothing is held against it any more. */
+  async #giveBackUnknown(claim: Claim, objection: Objection | "unknown"): Promise<Report> {
+    await this.#parts.ledger.release(this.#key, claim)
+    if (objection === "unknown") return report("in_progress", this.#id, { text: "It could not be checked." })
+    const text = `${report("outcome_unknown", this.#id).text} No other may begin now.`
+    return report("outcome_unknown", this.#id, { text })
+  }
+
+  async #objection(rechecks: readonly Recheck[], again: boolean): Promise<Objection | "unknown" | undefined> {
     try {
       for (const recheck of rechecks) {
-        const objection = await recheck()
+        const objection = await recheck({ again })
         if (objection) return objection
       }
       return undefined

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { z } from "zod"
+import type { LedgerClient } from "../../src/ledger/index.ts"
 import { changed, denied, done, failed, form, operation, type Recheck } from "../../src/operation/index.ts"
 import { stage } from "./stage.ts"
 
@@ -167,7 +168,7 @@ describe("an attempt after one that vanished", () => {
     const buy = operation(RERUN, async (op) => {
       await op.ask("approval", form(Approval, "Buy?"))
       return op.commit({
-        recheck: [() => (made.size === 0 ? undefined : denied("No budget."))],
+        recheck: [({ again }) => (again || made.size === 0 ? undefined : denied("No budget."))],
         effect: async ({ idempotencyKey }) => {
           const isFirst = made.size === 0
           made.add(idempotencyKey)
@@ -181,6 +182,65 @@ describe("an attempt after one that vanished", () => {
     await leaseEnd()
     expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "completed" })
     expect(made.size).toBe(1)
+  })
+
+  it.each([
+    ["is not allowed any more", () => denied("Not allowed.")],
+    ["would pay another price", () => changed("The price rose.")],
+  ])("that %s begins no effect, and says that the outcome is unknown", async (_what, object) => {
+    const { ask, report } = stage()
+    let objects = false
+    let ran = 0
+    const buy = operation(RERUN, async (op) => {
+      await op.ask("approval", form(Approval, "Buy?"))
+      return op.commit({
+        recheck: [() => (objects ? object() : undefined)],
+        effect: async () => {
+          ran += 1
+          if (ran === 1) throw new Error("lost on the way back")
+          return done({}, "Bought.")
+        },
+      })
+    })
+    const { state } = await ask(buy)
+    await report(buy, { state, responses: yes })
+    await leaseEnd()
+    objects = true
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "outcome_unknown", retryable: false })
+    expect(ran).toBe(1)
+    objects = false
+    expect(await report(buy, { state, responses: yes })).toMatchObject({ status: "completed" })
+    expect(ran).toBe(2)
+  })
+
+  it("runs nothing where the first one's denial could not be recorded", async () => {
+    const { parts } = stage()
+    let broken = true
+    const ledger: LedgerClient = {
+      ...parts.ledger,
+      async record(...args) {
+        if (broken) throw new Error("out of reach")
+        return parts.ledger.record(...args)
+      },
+    }
+    const { ask, report } = stage({ ledger })
+    let ran = 0
+    const buy = operation(RERUN, async (op) => {
+      await op.ask("approval", form(Approval, "Buy?"))
+      return op.commit({
+        recheck: [() => denied("You may not, ever.")],
+        effect: async () => {
+          ran += 1
+          return done({}, "Bought.")
+        },
+      })
+    })
+    const { state } = await ask(buy)
+    await report(buy, { state, responses: yes })
+    broken = false
+    await leaseEnd()
+    await report(buy, { state, responses: yes })
+    expect(ran).toBe(0)
   })
 
   it("cannot say that nothing happened, and gives the operation to nobody else", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { z } from "zod"
-import { done, failed, form, operation } from "../../src/operation/index.ts"
+import { done, failed, form, type OperationDialogue, operation } from "../../src/operation/index.ts"
 import { stage } from "./stage.ts"
 
 const RULES = {
@@ -112,7 +112,43 @@ describe("answers that no state can carry", () => {
     })
     await expect(run(pinned)).rejects.toThrow("The server failed before anything was done.")
     expect(events).toMatchObject([
-      { problem: "What sign pins before its first question is longer than state can carry." },
+      { problem: "What sign pins is longer than state can carry; keep it elsewhere and pin a handle." },
     ])
+  })
+})
+
+describe("an author's mistake is said in full, and quotes nobody", () => {
+  const mistakes: [string, (op: OperationDialogue) => Promise<unknown>, string][] = [
+    ["a key that is none", (op) => op.ask("bob@secret.test", form(Text, "Sign?")), "A key of sign is not"],
+    [
+      "a pin that is no JSON",
+      (op) => op.pin("when", z.any(), () => 10n),
+      "The value that sign pins as when is no JSON.",
+    ],
+    [
+      "two steps at once",
+      (op) => Promise.all([op.ask("a", form(Text, "A?")), op.ask("b", form(Text, "B?"))]),
+      "sign takes a step before the one before it is over; await each, or ask together with askAll.",
+    ],
+  ]
+
+  it.each(mistakes)("%s", async (_what, slip, problem) => {
+    const { run, events } = stage()
+    const careless = operation(RULES, async (op) => {
+      await slip(op)
+      return op.commit({ effect: async () => done({}, "Signed.") })
+    })
+    await expect(run(careless)).rejects.toThrow("The server failed before anything was done.")
+    expect(events[0]).toMatchObject({ event: "fault", problem: expect.stringContaining(problem) })
+    expect(JSON.stringify(events)).not.toContain("secret")
+  })
+
+  it("and an error's name is logged where it looks like one", async () => {
+    const { run, events } = stage()
+    const broken = operation(RULES, async () => {
+      throw Object.assign(new Error("x"), { name: "alice@secret.test" })
+    })
+    await expect(run(broken)).rejects.toThrow()
+    expect(events).toMatchObject([{ error: "Error" }])
   })
 })

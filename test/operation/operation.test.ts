@@ -8,6 +8,7 @@ import {
   failed,
   form,
   InvalidArguments,
+  inquiry,
   type OperationRules,
   operation,
   refused,
@@ -516,6 +517,45 @@ describe("a deployment between two legs", () => {
     const { state } = await ask(inOrder("a", "b"))
     const responses = { a: answer, b: answer }
     expect(await report(inOrder("b", "a"), { state, responses })).toMatchObject({ status: "policy_changed" })
+  })
+
+  it("that takes other arguments ends what was asked, and still shows what was done", async () => {
+    const { ask, report } = stage()
+    const taking = (longest: number) =>
+      operation({ ...OPTIONS, name: "taking", input: z.object({ n: z.string().max(longest) }) }, async (op) => {
+        await op.ask("approval", form(Approval, "Sure?"))
+        return op.commit({ effect: async () => done({}, "Done.") })
+      })
+    const call = { arguments: { n: "abcdef" } }
+    const [first, second] = [await ask(taking(9), call), await ask(taking(9), call)]
+    await report(taking(9), { ...call, state: first.state, responses: yes })
+    const redeployed = taking(3)
+    expect(await report(redeployed, { ...call, state: first.state, responses: yes })).toMatchObject({
+      status: "completed",
+    })
+    expect(await report(redeployed, { ...call, state: second.state, responses: yes })).toMatchObject({
+      status: "policy_changed",
+    })
+  })
+
+  it("of an inquiry does not take the answer to one question for another's", async () => {
+    const { runInquiry } = stage()
+    const rules = { name: "look", input: z.object({}), rounds: 3, timeoutSeconds: 300 }
+    const Place = z.object({ place: z.string() })
+    const before = inquiry(rules, async (dialogue) => {
+      await dialogue.ask("home", form(Place, "Where do you live?"))
+      return (await dialogue.ask("work", form(Place, "Where do you work?"))).place
+    })
+    const after = inquiry(rules, async (dialogue) => (await dialogue.ask("secret", form(Place, "Delete what?"))).place)
+    const answer = (key: string) => ({ [key]: { action: "accept", content: { place: "paris" } } })
+    const asked = await runInquiry(before)
+    const state = asked.kind === "ask" ? asked.state : undefined
+    const next = await runInquiry(before, { state, responses: answer("home") })
+    const later = next.kind === "ask" ? next.state : undefined
+    expect(await runInquiry(after, { state: later, responses: answer("secret") })).toMatchObject({
+      kind: "report",
+      report: { status: "policy_changed" },
+    })
   })
 
   it("that lost the key of stored results keeps the outcome, and runs nothing again", async () => {

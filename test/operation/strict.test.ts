@@ -5,31 +5,30 @@ import { stage } from "./stage.ts"
 
 const Code = z.object({ code: z.string().length(4) })
 
+const STRICT = {
+  name: "open_safe",
+  input: z.object({}),
+  rounds: 3,
+  timeoutSeconds: 600,
+  replay: "result",
+  leaseSeconds: 5,
+  onLeaseEnd: "report",
+  strict: true,
+} as const
+
 /** Opens where the code is right; a wrong one ends it. */
 function safe(strict: boolean) {
   const counted = { opened: 0 }
-  const definition = operation(
-    {
-      name: "open_safe",
-      input: z.object({}),
-      rounds: 3,
-      timeoutSeconds: 600,
-      replay: "result",
-      leaseSeconds: 5,
-      onLeaseEnd: "report",
-      strict,
-    },
-    async (op) => {
-      const { code } = await op.ask("code", form(Code, "What is the code?"))
-      await op.ask("sure", form(z.object({ sure: z.boolean() }), code === "1234" ? "Open?" : "Wrong code. Go on?"))
-      return op.commit({
-        effect: async () => {
-          counted.opened += 1
-          return done({ code }, "Opened.")
-        },
-      })
-    },
-  )
+  const definition = operation({ ...STRICT, strict }, async (op) => {
+    const { code } = await op.ask("code", form(Code, "What is the code?"))
+    await op.ask("sure", form(z.object({ sure: z.boolean() }), code === "1234" ? "Open?" : "Wrong code. Go on?"))
+    return op.commit({
+      effect: async () => {
+        counted.opened += 1
+        return done({ code }, "Opened.")
+      },
+    })
+  })
   return { definition, counted }
 }
 
@@ -61,14 +60,25 @@ it("the same answer again goes on as the first time, after a lost response too",
   expect(counted.opened).toBe(1)
 })
 
-it("an answer that is none counts too, and a missing one does not", async () => {
+it("an invalid answer spends nothing, and neither does a missing one", async () => {
   const { ask, report } = stage()
   const { definition } = safe(true)
   const { state } = await ask(definition)
   await ask(definition, { state, responses: {} })
-  const asked = await ask(definition, { state, responses: say(7) })
-  expect(await report(definition, { state, responses: say("1234") })).toMatchObject({ status: "already_used" })
-  await ask(definition, { state: asked.state, responses: say("1234") })
+  await ask(definition, { state, responses: say(7) })
+  await ask(definition, { state, responses: say("1234") })
+  expect(await report(definition, { state, responses: say("0000") })).toMatchObject({ status: "already_used" })
+})
+
+it("one answer of several counts too", async () => {
+  const { ask, report } = stage()
+  const both = operation({ ...STRICT, name: "both" }, async (op) => {
+    await op.askAll({ code: form(Code, "Code?"), sure: form(z.object({ sure: z.boolean() }), "Sure?") })
+    return op.commit({ effect: async () => done({}, "Opened.") })
+  })
+  const { state } = await ask(both)
+  await ask(both, { state, responses: say("0000") })
+  expect(await report(both, { state, responses: say("1234") })).toMatchObject({ status: "already_used" })
 })
 
 it("an earlier branch ends nothing once a later round is answered", async () => {

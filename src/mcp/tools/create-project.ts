@@ -53,7 +53,9 @@ const createProject = operation(
       recheck: [
         () => mayCreate(op.caller),
         () => stillCosts(account, cost),
-        async () => ((await registry.covers(budgetOf(account), account, cost)) ? undefined : denied(OVER_BUDGET)),
+        // An attempt that vanished may have spent it; then the write, which knows its key, is the one that can tell.
+        async ({ again }) =>
+          again || (await registry.covers(budgetOf(account), account, cost)) ? undefined : denied(OVER_BUDGET),
       ],
       effect: async ({ idempotencyKey }) => {
         const project = { name, account, monthlyCostUsd: cost }
