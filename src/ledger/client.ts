@@ -1,6 +1,6 @@
 import type { TenantId } from "../brands.ts"
 import { base64UrlToBytes, type Purpose } from "../seal/index.ts"
-import { checkAttempt, checkBody, checkFingerprint, checkWait } from "./limits.ts"
+import { checkAttempt, checkBody, checkFingerprint, checkRound, checkWait } from "./limits.ts"
 import { locationHint } from "./placement.ts"
 import { withRetries } from "./retry.ts"
 import type { RowKey } from "./sealed-rows.ts"
@@ -57,6 +57,7 @@ export function createLedgerClient({ namespace, purpose, jurisdictions }: Ledger
     },
     async answer(key, answer) {
       checkFingerprint(answer.fingerprint)
+      checkRound(answer.round)
       return call(key, (stub, row) => stub.answer(row, answer))
     },
     async settle(key, outcome, fingerprint, body) {

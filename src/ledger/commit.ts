@@ -34,8 +34,11 @@ export class GroupCommit {
       const together = this.#waiting
       this.#waiting = []
       for (const decide of together) decide()
-      // An object whose writes fail is reset by the runtime, which tells every caller.
-      await this.#flushed().catch(() => undefined)
+      try {
+        await this.#flushed()
+      } catch {
+        // An object whose writes fail is reset by the runtime, which tells every caller.
+      }
     }
     this.#flushing = false
   }

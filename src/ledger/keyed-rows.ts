@@ -1,4 +1,5 @@
 import type { KeyedOutcome } from "./keyed-types.ts"
+import { numberOf } from "./limits.ts"
 import { deleteOldest, type Schema, type Swept, Tables } from "./tables.ts"
 import type { LeaseEnd } from "./types.ts"
 
@@ -97,12 +98,12 @@ export class KeyedRows {
         "INSERT OR REPLACE INTO keyed VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         id,
         expiryOf(row),
-        STATES.indexOf(row.state),
+        numberOf(STATES, row.state),
         row.at,
         row.attempt,
         row.claim,
         row.terms.fingerprint,
-        POLICIES.indexOf(row.terms.onLeaseEnd),
+        numberOf(POLICIES, row.terms.onLeaseEnd),
         row.terms.retentionSeconds,
       )
     })
@@ -114,7 +115,7 @@ export class KeyedRows {
     this.#storage.transactionSync(() => {
       sql.exec(
         "UPDATE keyed SET state = ?, at = ?, attempt = ?, claim = ? WHERE id = ?",
-        STATES.indexOf(row.state),
+        numberOf(STATES, row.state),
         row.at,
         row.attempt,
         row.claim,

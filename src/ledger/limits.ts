@@ -39,6 +39,18 @@ export function checkBody(body: Uint8Array | undefined): void {
     throw new RangeError(`A stored result has at most ${LONGEST_BODY_BYTES} bytes; record the outcome without it.`)
 }
 
+/** The number under which a name is stored; what has none cannot be read again, so it is not written. */
+export function numberOf<Name extends string>(names: readonly Name[], name: Name): number {
+  const number = names.indexOf(name)
+  if (number === -1) throw new RangeError("An outcome, a state or a policy of an operation is none that is known.")
+  return number
+}
+
+/** Of a strict round: the first is 1. */
+export function checkRound(round: number): void {
+  if (!Number.isSafeInteger(round) || round < 1) throw new RangeError("A round is a whole number from 1.")
+}
+
 function checkLength(what: string, bytes: Uint8Array, length: number): void {
   if (bytes.byteLength !== length) throw new RangeError(`The ${what} of an operation has ${length} bytes.`)
 }

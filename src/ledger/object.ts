@@ -121,18 +121,19 @@ export class Ledger extends DurableObject {
 
   /**
    * Decides, and while an attempt runs waits for its end and decides again, until the caller's patience is over. It
-   * begins to wait in the turn of the decision: an end that is decided next is not missed.
+   * begins to wait in the turn of the decision: an end that is decided next is not missed. Patience is what timers have
+   * taken of it, because the clock may step back.
    */
   async #patiently<T>(id: Uint8Array, waitSeconds: number, decide: () => Decision<T>): Promise<T> {
-    const patientUntil = this.#now() + waitSeconds * 1000
+    let patience = waitSeconds * 1000
     for (;;) {
       const { answer, awaited } = await this.#commits.run(() => {
         const { answer, runsUntil } = decide()
-        const milliseconds = Math.min(patientUntil, runsUntil ?? 0) - this.#now()
+        const milliseconds = Math.min(patience, (runsUntil ?? 0) - this.#now())
         return { answer, awaited: milliseconds > 0 ? this.#waiters.join(id, milliseconds) : undefined }
       })
       if (awaited === undefined) return answer
-      await awaited
+      patience -= await awaited
     }
   }
 

@@ -1,3 +1,4 @@
+import { numberOf } from "./limits.ts"
 import { deleteOldest, type Schema, type Swept, Tables } from "./tables.ts"
 import type { LeaseEnd, Outcome } from "./types.ts"
 
@@ -132,7 +133,7 @@ export class SealedRows {
       "INSERT OR REPLACE INTO sealed VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
       key.deadline,
       key.id,
-      STATES.indexOf(row.state),
+      numberOf(STATES, row.state),
       row.at - key.deadline,
       row.fingerprint,
       row.attempt,

@@ -10,26 +10,31 @@ const MOST_WAITERS = 32
 export class Waiters {
   readonly #waiting = new Map<string, Set<() => void>>()
 
-  /** Resolves when the operation is woken or the time is over; `undefined` when too many wait already. */
-  join(id: Uint8Array, milliseconds: number): Promise<void> | undefined {
+  /**
+   * Resolves when the operation is woken or the time is over, with the milliseconds that it took: where the clock steps,
+   * none or all of them. `undefined` when too many wait already.
+   */
+  join(id: Uint8Array, milliseconds: number): Promise<number> | undefined {
     const name = bytesToBase64Url(id)
     const together = this.#waiting.get(name) ?? new Set()
     if (together.size >= MOST_WAITERS) return undefined
     this.#waiting.set(name, together)
     return new Promise((resolve) => {
-      const leave = () => {
+      const began = Date.now()
+      const leave = (took: number) => {
         clearTimeout(timer)
-        together.delete(leave)
+        together.delete(woken)
         if (together.size === 0) this.#waiting.delete(name)
-        resolve()
+        resolve(took)
       }
-      const timer = setTimeout(leave, milliseconds)
-      together.add(leave)
+      const woken = () => leave(Math.min(Math.max(Date.now() - began, 0), milliseconds))
+      const timer = setTimeout(() => leave(milliseconds), milliseconds)
+      together.add(woken)
     })
   }
 
   wake(id: Uint8Array): void {
     if (this.#waiting.size === 0) return
-    for (const leave of [...(this.#waiting.get(bytesToBase64Url(id)) ?? [])]) leave()
+    for (const woken of [...(this.#waiting.get(bytesToBase64Url(id)) ?? [])]) woken()
   }
 }

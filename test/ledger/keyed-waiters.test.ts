@@ -1,4 +1,4 @@
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import type { BeginAnswer, ClaimAnswer, LeaseEnd } from "../../src/ledger/index.ts"
 import { keyedAttempt, keyedClaimOf, keyedId } from "./keyed-support.ts"
 import {
@@ -120,6 +120,26 @@ test.for(kinds)("%s: thirty-two may wait, and the next is answered at once", asy
   expect(milliseconds).toBeLessThan(5000)
   await complete()
   for (const answer of await Promise.all(waiting)) expect(answer).toMatchObject({ status: "recorded" })
+})
+
+test.for(kinds)("%s: who has waited gives the place to another", async ([, begin]) => {
+  const { next, complete } = await begin()
+  await Promise.all(Array.from({ length: 32 }, () => next(1)))
+  const waiting = next(25)
+  await pause()
+  await complete()
+  expect(await waiting).toMatchObject({ status: "recorded" })
+})
+
+test.for(kinds)("%s: patience ends in its time though the clock steps back", async ([, begin]) => {
+  const { next } = await begin()
+  const now = Date.now()
+  const waiting = timed(next(1))
+  await pause()
+  const clock = vi.spyOn(Date, "now").mockReturnValue(now - 60_000)
+  const ended = await Promise.race([waiting, new Promise((resolve) => setTimeout(resolve, 5_000, "still waiting"))])
+  clock.mockRestore()
+  expect(ended).toMatchObject({ answer: { status: "running" } })
 })
 
 test.for(kinds)("%s: who waits through a crash hears of the crash", async ([, begin]) => {

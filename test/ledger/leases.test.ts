@@ -99,3 +99,16 @@ test("the first claim fixes policy and input, until it is released", async () =>
   setClock(LEASE_ENDS_AT + 30_000)
   expect((await object.claim(key, attempt({ fingerprint: OTHER_INPUT, onLeaseEnd: "report" }))).status).toBe("claimed")
 })
+
+test("rerun: an operation that was given back after an attempt vanished stays with its input", async () => {
+  const key = rowKey()
+  await object.claim(key, attempt({ onLeaseEnd: "rerun" }))
+  setClock(LEASE_ENDS_AT)
+  const second = claimOf(await object.claim(key, attempt({ onLeaseEnd: "rerun" })))
+  await object.release(key, second)
+  const other = { onLeaseEnd: "rerun", fingerprint: OTHER_INPUT } as const
+  expect(await object.claim(key, attempt(other))).toMatchObject({ status: "running", sameInput: false })
+  expect(await object.settle(key, settlement("declined"))).toMatchObject({ status: "running" })
+  expect(await object.lookup(key, OTHER_INPUT)).toMatchObject({ status: "running", sameInput: false })
+  expect(await object.claim(key, attempt({ onLeaseEnd: "rerun" }))).toMatchObject({ status: "claimed", again: true })
+})
