@@ -43,7 +43,7 @@ export async function holdLease({ leaseSeconds, sentAt, renew }: Terms): Promise
     for (;;) {
       await pause(leaseMs * RENEWED_AFTER, over.signal)
       if (over.signal.aborted) return
-      await extend({ timeoutMs: Math.max(endsAt - performance.now(), 1) })
+      await extend({ timeoutMs: Math.ceil(Math.max(endsAt - performance.now(), 1)) })
     }
   }
 

@@ -171,7 +171,11 @@ describe.concurrent("while another attempt works", () => {
     const { work, begun, reject } = held()
     const first = run(key, work, { leaseSeconds: 1 })
     await begun
-    const second = run(key, async ({ attempt, signal }) => [attempt, signal.aborted], { leaseSeconds: 1 })
+    const slow: Work = async ({ attempt, signal }) => {
+      await sleep(700)
+      return [attempt, signal.aborted]
+    }
+    const second = run(key, slow, { leaseSeconds: 1 })
     await sleep(1_500)
     reject(new OperationFailure("busy", { retryable: true }))
     await expectCode(first, "operation_failed")
