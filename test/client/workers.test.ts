@@ -1,0 +1,45 @@
+// The client in the Workers runtime, given what a service binding gives: a fetch of its own.
+import { expect, it } from "vitest"
+import { createClient } from "../../src/client/index.ts"
+import { BOUND, stage } from "../api/stage.ts"
+
+const { call } = stage()
+let lost = 0
+
+/** Answers as the API does, but for those answers that are to be lost after it acted. */
+async function fetch(url: string, { body }: RequestInit): Promise<Response> {
+  const path = new URL(url).pathname.replace("/v1", "")
+  const answer = await call(path, typeof body === "string" ? JSON.parse(body) : undefined)
+  if (lost-- > 0) throw new TypeError("Network connection lost.")
+  return Response.json(answer.body, { status: answer.status, headers: answer.headers })
+}
+
+const client = createClient({ url: "https://waxseal.test", token: "token", fetch })
+
+it("redeems once, though an answer is lost", async () => {
+  const { requestState } = await client.seal({ ...BOUND, state: { cost: 40 } })
+  lost = 1
+  expect(await client.redeem({ ...BOUND, requestState })).toMatchObject({ state: { cost: 40 }, replayed: false })
+  await expect(client.redeem({ ...BOUND, requestState })).rejects.toMatchObject({ code: "already_redeemed" })
+})
+
+it("runs an operation once", async () => {
+  let times = 0
+  const run = () =>
+    client.operations.run("order-7", { fingerprint: "three" }, async ({ signal }) => {
+      times += 1
+      return { invoice: "R-7", stopped: signal.aborted }
+    })
+  const results = await Promise.all(Array.from({ length: 20 }, run))
+  expect(results).toEqual(Array(20).fill({ invoice: "R-7", stopped: false }))
+  expect(times).toBe(1)
+})
+
+it("gives up in time", async () => {
+  const silent = createClient({ url: "https://waxseal.test", token: "t", fetch: hang, timeoutMs: 100 })
+  await expect(silent.keys()).rejects.toMatchObject({ code: "timed_out" })
+})
+
+function hang(_url: string, { signal }: RequestInit): Promise<Response> {
+  return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)))
+}
