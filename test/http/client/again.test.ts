@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { createServer } from "node:http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Fate } from "../../support/flaky-proxy.ts"
+import type { Fate, FlakyProxy } from "../../support/flaky-proxy.ts"
 import { freePort } from "../../support/port.ts"
 import { BOUND, expectCode, type Stage, setStage } from "./stage.ts"
 
@@ -27,7 +27,7 @@ const FAULTS: [string, Fate][] = [
 
 let keys = 0
 const newKey = () => `again-${++keys}`
-const attemptIds = () => new Set(stage.proxy.seen.map(({ body }) => JSON.parse(body).attemptId))
+const attemptIds = ({ seen }: FlakyProxy) => new Set(seen.map(({ body }) => JSON.parse(body).attemptId))
 
 function problem(status: number, code: string, headers: Readonly<Record<string, string>> = {}): Fate {
   const body = JSON.stringify({ type: "about:blank", title: "T", status, detail: "D.", code })
@@ -44,44 +44,48 @@ async function claimOf(key: string): Promise<string> {
   return begun.claim
 }
 
-describe.each(FAULTS)("when %s", (_, fate) => {
+describe.each(FAULTS)("when %s", { concurrent: true }, (_, fate) => {
   it("a redemption is the same attempt, and is one's own", async () => {
+    const { proxy, flaky } = await stage.network()
     const requestState = await sealed()
-    stage.proxy.fates(fate, fate)
-    expect(await stage.flaky.redeem({ ...BOUND, requestState })).toMatchObject({ replayed: false })
-    expect(stage.proxy.seen).toHaveLength(3)
-    expect(attemptIds().size).toBe(1)
+    proxy.fates(fate, fate)
+    expect(await flaky.redeem({ ...BOUND, requestState })).toMatchObject({ replayed: false })
+    expect(proxy.seen).toHaveLength(3)
+    expect(attemptIds(proxy).size).toBe(1)
     await expectCode(stage.client.redeem({ ...BOUND, requestState }), "already_redeemed")
   })
 
   it("a begin is the same attempt, with the same claim", async () => {
+    const { proxy, flaky } = await stage.network()
     const key = newKey()
-    stage.proxy.fates(fate)
-    expect(await stage.flaky.operations.begin(key, INPUT)).toMatchObject({ status: "running", attempt: 1 })
-    expect(attemptIds().size).toBe(1)
+    proxy.fates(fate)
+    expect(await flaky.operations.begin(key, INPUT)).toMatchObject({ status: "running", attempt: 1 })
+    expect(attemptIds(proxy).size).toBe(1)
   })
 
   it("an outcome is recorded once", async () => {
+    const { proxy, flaky } = await stage.network()
     const [key, failing] = [newKey(), newKey()]
     const claim = await claimOf(key)
-    stage.proxy.fates(fate)
-    await stage.flaky.operations.renew(key, { claim, leaseSeconds: 60 })
-    stage.proxy.fates(fate)
-    expect(await stage.flaky.operations.complete(key, { claim, result: 1 })).toMatchObject({ result: 1 })
-    stage.proxy.fates(fate)
+    proxy.fates(fate)
+    await flaky.operations.renew(key, { claim, leaseSeconds: 60 })
+    proxy.fates(fate)
+    expect(await flaky.operations.complete(key, { claim, result: 1 })).toMatchObject({ result: 1 })
+    proxy.fates(fate)
     const failed = { claim: await claimOf(failing), error: "busy", retryable: true }
-    expect(await stage.flaky.operations.fail(failing, failed)).toMatchObject({ retryable: true })
+    expect(await flaky.operations.fail(failing, failed)).toMatchObject({ retryable: true })
   })
 
   it("what is pure is asked again", async () => {
-    stage.proxy.fates(fate)
-    const { requestState } = await stage.flaky.seal({ ...BOUND, state: 1 })
-    stage.proxy.fates(fate)
-    await stage.flaky.open({ ...BOUND, requestState })
-    stage.proxy.fates(fate)
-    await stage.flaky.keys()
-    stage.proxy.fates(fate)
-    const [redeemed] = await stage.flaky.batch([{ op: "redeem", ...BOUND, requestState }])
+    const { proxy, flaky } = await stage.network()
+    proxy.fates(fate)
+    const { requestState } = await flaky.seal({ ...BOUND, state: 1 })
+    proxy.fates(fate)
+    await flaky.open({ ...BOUND, requestState })
+    proxy.fates(fate)
+    await flaky.keys()
+    proxy.fates(fate)
+    const [redeemed] = await flaky.batch([{ op: "redeem", ...BOUND, requestState }])
     expect(redeemed).toMatchObject({ ok: true, value: { replayed: false } })
   })
 })
@@ -124,35 +128,39 @@ describe("what cannot pass is told at once", () => {
   })
 })
 
-describe("Retry-After", () => {
+describe.concurrent("Retry-After", () => {
   it("is waited for", async () => {
-    stage.proxy.fates(problem(429, "rate_limited", { "retry-after": "1" }))
-    await stage.flaky.keys()
-    const [first, second] = stage.proxy.seen
+    const { proxy, flaky } = await stage.network()
+    proxy.fates(problem(429, "rate_limited", { "retry-after": "1" }))
+    await flaky.keys({ timeoutMs: 5_000 })
+    const [first, second] = proxy.seen
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(990)
   })
 
   it("may be a date", async () => {
+    const { proxy, flaky } = await stage.network()
     const inTwoSeconds = new Date(Date.now() + 2_000).toUTCString()
-    stage.proxy.fates({ status: 503, headers: { "retry-after": inTwoSeconds } })
-    await stage.flaky.keys({ timeoutMs: 5_000 })
-    const [first, second] = stage.proxy.seen
+    proxy.fates({ status: 503, headers: { "retry-after": inTwoSeconds } })
+    await flaky.keys({ timeoutMs: 5_000 })
+    const [first, second] = proxy.seen
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(500)
   })
 
   it("is told, and not waited for, where the call may not take so long", async () => {
-    stage.proxy.fates(problem(429, "rate_limited", { "retry-after": "10" }))
+    const { proxy, flaky } = await stage.network()
+    proxy.fates(problem(429, "rate_limited", { "retry-after": "10" }))
     const before = performance.now()
-    await expectCode(stage.flaky.keys({ timeoutMs: 2_000 }), "rate_limited", { status: 429, retryAfterSeconds: 10 })
+    await expectCode(flaky.keys({ timeoutMs: 2_000 }), "rate_limited", { status: 429, retryAfterSeconds: 10 })
     expect(performance.now() - before).toBeLessThan(1_000)
   })
 })
 
-describe("time", () => {
+describe.concurrent("time", () => {
   it("is up for a call that gets no answer", async () => {
-    stage.proxy.fates("hang", "hang", "hang", "hang")
+    const { proxy, flaky } = await stage.network()
+    proxy.fates("hang", "hang", "hang", "hang")
     const before = performance.now()
-    await expectCode(stage.flaky.keys({ timeoutMs: 300 }), "timed_out", { status: undefined })
+    await expectCode(flaky.keys({ timeoutMs: 300 }), "timed_out", { status: undefined })
     expect(performance.now() - before).toBeLessThan(1_000)
   })
 
@@ -183,7 +191,7 @@ describe("a call that is aborted", () => {
     for (const fate of ["hang", problem(503, "overloaded", { "retry-after": "1" })] as const) {
       stage.proxy.fates(fate, fate)
       const controller = new AbortController()
-      const call = stage.flaky.keys({ signal: controller.signal })
+      const call = stage.flaky.keys({ signal: controller.signal, timeoutMs: 5_000 })
       setTimeout(() => controller.abort(reason), 200)
       await expect(call).rejects.toBe(reason)
     }

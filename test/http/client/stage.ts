@@ -10,6 +10,8 @@ export interface Stage {
   readonly client: Client
   readonly flaky: Client
   clientWith(options: Partial<ClientOptions>): Client
+  /** Another such proxy, for one test of several that run at a time. */
+  network(): Promise<Pick<Stage, "proxy" | "flaky">>
   stop(): Promise<void>
 }
 
@@ -18,17 +20,22 @@ const FLAKY_TIMEOUT_MS = 1_500
 
 export async function setStage(options?: ApiOptions): Promise<Stage> {
   const api = await startApi(options)
-  const proxy = await startFlakyProxy(api.worker.url)
+  const proxies: FlakyProxy[] = []
   const clientWith = (changes: Partial<ClientOptions>) =>
     createClient({ url: api.worker.url, token: () => api.token(), ...changes })
+  async function network() {
+    const proxy = await startFlakyProxy(api.worker.url)
+    proxies.push(proxy)
+    return { proxy, flaky: clientWith({ url: proxy.url, timeoutMs: FLAKY_TIMEOUT_MS }) }
+  }
   return {
     api,
-    proxy,
+    ...(await network()),
     client: clientWith({}),
-    flaky: clientWith({ url: proxy.url, timeoutMs: FLAKY_TIMEOUT_MS }),
     clientWith,
+    network,
     async stop() {
-      await proxy.stop()
+      await Promise.all(proxies.map((proxy) => proxy.stop()))
       await api.stop()
     },
   }
