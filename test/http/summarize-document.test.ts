@@ -208,6 +208,7 @@ it("is listed where a model is configured, and nowhere else", async () => {
 
 it.each([
   ["passes a trace on", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", true],
+  ["ignores a version that is none", "ff-4bf92f3577b34da6a3ce929d0e0e4737-00f067aa0ba902b7-01", false],
   ["ignores one that is none", `00-${"0".repeat(32)}-00f067aa0ba902b7-01`, false],
 ])("%s, and drops its baggage", async (_what, traceparent, goesOn) => {
   const meta = { traceparent, baggage: "user=alice" }

@@ -15,6 +15,7 @@ describe("a project's write", () => {
   it("looks at the budget by itself, whatever was looked at before", async () => {
     const registry = freshRegistry()
     expect([await registry.covers(50, "acme", 30), await registry.covers(50, "acme", 30)]).toEqual([true, true])
+    expect([await registry.covers(30, "acme", 30), await registry.covers(29.99, "acme", 30)]).toEqual([true, false])
     expect(await registry.createProject("key-1", project("one"), 50)).toMatchObject({ kind: "created" })
     expect(await registry.createProject("key-2", project("two"), 50)).toEqual({ kind: "over_budget" })
     expect(await registry.createProject("key-3", project("three", 30, "other"), 50)).toMatchObject({ kind: "created" })

@@ -47,7 +47,10 @@ describe("what an operator sees", () => {
     await ask(sign, { arguments: { title: "a-title" } })
     await ask(sign, { arguments: { title: "another-title" } })
     await ask(sign, { arguments: { title: "a-title" }, caller: bob })
-    const [first, same, otherArguments, otherPerson] = events
+    const elsewhereBob = { tenant: "claim:globex", principal: "bob-the-principal", scopes: new Set() } as never
+    await ask(sign, { arguments: { title: "a-title" }, caller: elsewhereBob })
+    const [first, same, otherArguments, otherPerson, otherTenant] = events
+    expect(otherTenant?.person).not.toBe(otherPerson?.person)
     expect(same).toMatchObject({ person: first?.person, arguments: first?.arguments })
     expect(otherArguments?.arguments).not.toBe(first?.arguments)
     expect(otherPerson?.person).not.toBe(first?.person)

@@ -412,6 +412,22 @@ describe("a client that went away", () => {
 })
 
 describe("an attempt that outlived its lease", () => {
+  it("does not say that nothing happened: the one after it may have done it", async () => {
+    const { ask, report } = stage()
+    let run = 0
+    const { definition } = launch({ leaseSeconds: 1, onLeaseEnd: "rerun" }, async () => {
+      run += 1
+      if (run > 1) return new Promise(() => {})
+      await new Promise((resolve) => setTimeout(resolve, 1_600))
+      return failed("Not now.")
+    })
+    const { state } = await ask(definition)
+    const first = report(definition, { state, responses: yes })
+    await new Promise((resolve) => setTimeout(resolve, 1_150))
+    void report(definition, { state, responses: yes })
+    expect(await first).toMatchObject({ status: "in_progress", retryable: true })
+  })
+
   it("reports what the one after it recorded", async () => {
     const { ask, report } = stage()
     let run = 0
