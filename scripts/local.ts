@@ -1,4 +1,4 @@
-// What the commands for local use share: where things lie, the development keys, and how a command fails.
+// What the commands for local use share: where things lie, and the development keys.
 // Development keys are made on first use, for this checkout alone; the Worker refuses them on any host but localhost.
 // The private signing key never leaves its file but to sign a token: it is no binding of the Worker.
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -6,6 +6,7 @@ import { join, relative, resolve } from "node:path"
 import { parseEnv } from "node:util"
 import { exportJWK, generateKeyPair } from "jose"
 import { z } from "zod"
+import { CommandError, codeOf } from "../src/cli/command.ts"
 import { DEVELOPMENT_KEY_PREFIX } from "../src/seal/index.ts"
 import { DEVELOPMENT_KID } from "../src/settings.ts"
 
@@ -20,29 +21,6 @@ export const STATE_FOLDER = resolve(process.env["WAXSEAL_STATE"] || join(ROOT, "
 const SECRETS_FOLDER = resolve(process.env["WAXSEAL_SECRETS"] || ROOT)
 const VARS_FILE = join(SECRETS_FOLDER, ".dev.vars")
 const SIGNING_KEY_FILE = join(SECRETS_FOLDER, ".dev.signing-key.json")
-
-/** Why a command cannot go on, in one sentence for the person who called it. */
-export class CommandError extends Error {}
-
-export async function runCommand(command: () => Promise<void>): Promise<void> {
-  try {
-    await command()
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error
-    console.error(error.message)
-    process.exitCode = 1
-  }
-}
-
-/** Flags as `parse` finds them, or one sentence that ends with how it is done. */
-export function readFlags<Flags>(usage: string, parse: () => Flags): Flags {
-  try {
-    return parse()
-  } catch (error) {
-    const [problem] = error instanceof Error ? error.message.split(". ") : []
-    throw new CommandError(`${problem}; use: ${usage}`)
-  }
-}
 
 /** A path as the person who called would write it. */
 export function shown(path: string): string {
@@ -106,11 +84,6 @@ function createOnce(file: string, content: string): void {
   } finally {
     rmSync(draft, { force: true })
   }
-}
-
-/** The system's short name of an error, such as `EACCES`. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error"
 }
 
 async function newSigningKey(): Promise<string> {

@@ -8,20 +8,9 @@ import { basename, dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
+import { CommandError, codeOf, readFlags, runCommand } from "../src/cli/command.ts"
 import { checkHost, checkRing, readSettings, settingNames } from "../src/settings.ts"
-import {
-  CommandError,
-  codeOf,
-  DEFAULT_PORT,
-  localSecrets,
-  parsePort,
-  ROOT,
-  readFlags,
-  runCommand,
-  STATE_FOLDER,
-  shown,
-  TENANT_CLAIM,
-} from "./local.ts"
+import { DEFAULT_PORT, localSecrets, parsePort, ROOT, STATE_FOLDER, shown, TENANT_CLAIM } from "./local.ts"
 
 /** A server that was just killed lets go of its state and its port within this time. */
 const PATIENCE_MS = 3_000

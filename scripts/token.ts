@@ -2,7 +2,8 @@
 // Makes the development keys when they were never made, so it works before the first `npm start` and after it alike.
 import { parseArgs } from "node:util"
 import { SignJWT } from "jose"
-import { CommandError, DEFAULT_PORT, localSecrets, parsePort, readFlags, runCommand, TENANT_CLAIM } from "./local.ts"
+import { CommandError, readFlags, runCommand } from "../src/cli/command.ts"
+import { DEFAULT_PORT, localSecrets, parsePort, TENANT_CLAIM } from "./local.ts"
 
 const USAGE =
   'npm run -s token -- --principal NAME [--tenant NAME] [--client ID] [--api] [--scope "a b"] [--ttl SECONDS] [--audience URL] [--issuer-port PORT]'

@@ -1,28 +1,18 @@
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { buildBundle } from "../support/bundle.ts"
-import { makeIdentity } from "../support/identity.ts"
 import { call, errorOf, resultOf } from "../support/mcp.ts"
-import { type Running, startWorker } from "../support/workerd.ts"
+import type { Running } from "../support/workerd.ts"
+import { startAsking } from "./asking.ts"
 
-const FIXTURE = { config: "test/fixtures/asking/wrangler.toml", sources: ["src", "test/fixtures/asking"] }
-
-let storage: string
 let worker: Running
+let end: () => Promise<void>
 
 beforeAll(async () => {
-  const { SEAL_KEYS } = (await makeIdentity()).bindings
-  storage = await mkdtemp(join(tmpdir(), "waxseal-"))
-  const bundle = await buildBundle(FIXTURE)
-  worker = await startWorker({ bundle, bindings: { SEAL_KEYS, AUTH_MODE: "none" }, storage })
+  const asking = await startAsking()
+  worker = asking.worker
+  end = asking.end
 })
 
-afterAll(async () => {
-  await worker.stop()
-  await rm(storage, { recursive: true, force: true })
-})
+afterAll(() => end())
 
 const send = (name: string, more: object = {}) =>
   call(`${worker.url}/mcp`, { method: "tools/call", name, arguments: {}, ...more })
