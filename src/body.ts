@@ -42,11 +42,9 @@ type Bytes =
   | Extract<Body, { kind: "too_large" | "too_slow" | "unreadable" }>
 
 async function readBytes(request: Request, limitBytes: number): Promise<Bytes> {
-  if (request.body === null) return { kind: "bytes", bytes: new ArrayBuffer(0) }
   const timeUp = Promise.withResolvers<Bytes>()
   const timer = setTimeout(() => timeUp.resolve({ kind: "too_slow" }), LIMIT_MS)
-  const isShort = declaredLength(request) <= limitBytes
-  const read = isShort ? readAll(request) : readUpTo(request.body.getReader(), limitBytes)
+  const read = declaredLength(request) <= limitBytes ? readAll(request) : readUpTo(request, limitBytes)
   const bytes = await Promise.race([read.catch(gone), timeUp.promise])
   clearTimeout(timer)
   return bytes
@@ -67,7 +65,9 @@ async function readAll(request: Request): Promise<Bytes> {
   return { kind: "bytes", bytes: await request.arrayBuffer() }
 }
 
-async function readUpTo(reader: ReadableStreamDefaultReader<Uint8Array>, limit: number): Promise<Bytes> {
+async function readUpTo({ body }: Request, limit: number): Promise<Bytes> {
+  if (body === null) return { kind: "bytes", bytes: new ArrayBuffer(0) }
+  const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let length = 0
   for (;;) {

@@ -19,19 +19,11 @@ export async function crossOrigin(
   allowedOrigins: readonly string[],
   answer: () => Promise<Response>,
 ): Promise<Response> {
-  const refused = refuseForeignOrigin(request, allowedOrigins)
-  if (refused) return refused
   const origin = request.headers.get("Origin")
   if (origin === null) return answer()
+  if (!allowedOrigins.includes(origin)) return problem("origin_not_allowed", "Pages of this origin may not call here.")
   const response = isPreflight(request) ? preflight(request) : await answer()
   return readableBy(origin, response)
-}
-
-/** The 403 for a page of an origin that may not call. */
-function refuseForeignOrigin(request: Request, allowedOrigins: readonly string[]): Response | undefined {
-  const origin = request.headers.get("Origin")
-  if (origin === null || allowedOrigins.includes(origin)) return undefined
-  return problem("origin_not_allowed", "Pages of this origin may not call here.")
 }
 
 function isPreflight(request: Request): boolean {

@@ -32,11 +32,13 @@ export interface ResourceWorker {
  * export default createWorker([mcpResource(serverOf({ name: "my-server", version: "1.0.0" }, [myTool]))])
  */
 export function createWorker(resources: readonly Resource[]): ResourceWorker {
-  const router = Router<Incoming, [Given], Response | undefined>()
-    .all("*", refuseWrongPlace)
+  const router = Router<Incoming, [Given], Response | undefined>().all("*", refuseWrongPlace)
+  // The router tries one after another, and these are what is called.
+  for (const resource of resources) addResource(router, resource)
+  for (const resource of resources) addDocuments(router, resource)
+  router
     .get("/", (_request, { url, settings }) => welcome(baseUrl(settings, url), resources))
     .get("/healthz", () => Response.json({ status: "ok", version: VERSION }))
-  for (const resource of resources) addRoutes(router, resource)
 
   async function answer(request: Incoming, given: Given): Promise<Response> {
     try {
@@ -62,13 +64,15 @@ export function createWorker(resources: readonly Resource[]): ResourceWorker {
   }
 }
 
-function addRoutes(
-  router: RouterType<Incoming, [Given], Response | undefined>,
-  { path, route, scopes, serve, documents = {} }: Resource,
-): void {
+type ResourceRouter = RouterType<Incoming, [Given], Response | undefined>
+
+function addResource(router: ResourceRouter, { route, serve }: Resource): void {
   router.all(route, (request, { url, settings, env, context }) =>
     serve(request, { url, base: baseUrl(settings, url), services: servicesOf(settings, env), context }),
   )
+}
+
+function addDocuments(router: ResourceRouter, { path, scopes, documents = {} }: Resource): void {
   router.get(metadataPath(path), (_request, { url, settings }) => {
     const issuer = settings.auth.mode === "jwt" ? settings.auth.issuer : undefined
     return resourceMetadata(`${baseUrl(settings, url)}${path}`, issuer, scopes)
