@@ -23,7 +23,7 @@ export interface LedgerOptions {
 }
 
 /**
- * The ledger as the rest of the house sees it. A call that got lost is made again, for about two seconds, and has one
+ * The ledger as the rest of the house sees it. A call that got lost is made again, for about 1.5 s, and has one
  * effect however often it arrives. The caller may repeat a claim with the same attempt, and what it does with its claim.
  *
  * All calls throw `LedgerOverloaded` or `LedgerUnavailable` (answer 503 with `Retry-After`) when the object cannot be

@@ -2,6 +2,9 @@
 const BUDGET_MS = 1500
 const FIRST_PAUSE_MS = 50
 
+/** Marks of errors after which another try may help: the way there was cut, or the object restarts (new code). */
+const MAY_HELP = ["retryable", "durableObjectReset"] as const
+
 /** The ledger could not be reached. What the call meant to do may have happened: the same call again is safe. */
 export class LedgerUnavailable extends Error {
   override readonly name: string = "LedgerUnavailable"
@@ -31,7 +34,7 @@ export async function withRetries<T>(call: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (isMarked(error, "overloaded"))
         throw new LedgerOverloaded("The ledger is overloaded; try again in some seconds.", { cause: error })
-      if (!isMarked(error, "retryable")) throw error
+      if (!MAY_HELP.some((mark) => isMarked(error, mark))) throw error
       if (Date.now() + pause > giveUpAt)
         throw new LedgerUnavailable("The ledger did not answer; try again in a moment.", { cause: error })
     }
@@ -39,7 +42,7 @@ export async function withRetries<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-function isMarked(error: unknown, mark: "overloaded" | "retryable"): boolean {
+function isMarked(error: unknown, mark: string): boolean {
   return error instanceof Error && Reflect.get(error, mark) === true
 }
 

@@ -134,6 +134,7 @@ function failing(failures: (() => Error)[], when: "before" | "after", stubs = { 
 }
 
 const lost = () => Object.assign(new Error("Network connection lost."), { retryable: true })
+const reset = () => Object.assign(new Error("Durable Object reset."), { durableObjectReset: true })
 const overloaded = () => Object.assign(new Error("Too many requests."), { overloaded: true, retryable: true })
 const broken = () => new Error("a bug")
 
@@ -150,7 +151,7 @@ beforeEach(() => {
 test.for(["before", "after"] as const)("a call lost %s its effect is made again and has one effect", async (when) => {
   const key = recordKey()
   const mine = attempt()
-  const claimed = await clientThatFails([lost, lost], when).client.claim(key, mine)
+  const claimed = await clientThatFails([lost, reset], when).client.claim(key, mine)
   expect(await ledger.claim(key, mine)).toEqual(claimed)
   const recording = clientThatFails([lost], when)
   expect(await recording.client.record(key, claimOf(claimed), "completed")).toEqual({ status: "done" })
