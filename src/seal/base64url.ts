@@ -1,5 +1,6 @@
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-const NOT_A_DIGIT = 0xff
+/** More than any digit, and so is whatever it is or-ed with. */
+const NOT_A_DIGIT = 64
 
 const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0))
 const DIGITS = new Uint8Array(128).fill(NOT_A_DIGIT)
@@ -22,23 +23,38 @@ function encodesItself(
  * white space, no character of another alphabet, no tail bits but zeros (RFC 4648 section 3.5).
  */
 export function base64UrlToBytes(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (text.length % 4 === 1) return undefined
+  const rest = text.length % 4
+  if (rest === 1) return undefined
   const bytes = new Uint8Array(Math.floor((text.length * 6) / 8))
-  let pending = 0
-  let bits = 0
+  const whole = text.length - rest
+  let all = 0
   let at = 0
-  for (let index = 0; index < text.length; index++) {
-    const digit = DIGITS[text.charCodeAt(index)] ?? NOT_A_DIGIT
-    if (digit === NOT_A_DIGIT) return undefined
-    pending = ((pending << 6) | digit) & 0xffff
-    bits += 6
-    if (bits >= 8) {
-      bits -= 8
-      bytes[at++] = pending >>> bits
-    }
+  for (let index = 0; index < whole; index += 4) {
+    const first = digitAt(text, index)
+    const second = digitAt(text, index + 1)
+    const third = digitAt(text, index + 2)
+    const fourth = digitAt(text, index + 3)
+    all |= first | second | third | fourth
+    bytes[at] = (first << 2) | (second >>> 4)
+    bytes[at + 1] = (second << 4) | (third >>> 2)
+    bytes[at + 2] = (third << 6) | fourth
+    at += 3
   }
-  const tail = pending & ((1 << bits) - 1)
-  return tail === 0 ? bytes : undefined
+  if (all >= NOT_A_DIGIT) return undefined
+  return rest === 0 || putLast(bytes, at, text.slice(whole)) ? bytes : undefined
+}
+
+/** Decodes two or three digits as if zeros came behind; then what they encode beyond the last byte must be zero. */
+function putLast(bytes: Uint8Array, at: number, digits: string): boolean {
+  const group = base64UrlToBytes(digits.padEnd(4, "A"))
+  if (!group) return false
+  const count = bytes.length - at
+  bytes.set(group.subarray(0, count), at)
+  return group.subarray(count).every((byte) => byte === 0)
+}
+
+function digitAt(text: string, index: number): number {
+  return DIGITS[text.charCodeAt(index)] ?? NOT_A_DIGIT
 }
 
 function encode(bytes: Uint8Array): string {
