@@ -8,12 +8,15 @@ export interface Identity {
   readonly scopes: ReadonlySet<string>
 }
 
+const LONGEST_NAME_BYTES = 512
+const utf8 = new TextEncoder()
+
 /** A lone surrogate has no bytes of its own: two such names could be told apart here and nowhere else. */
 const Name = z
   .string()
   .min(1)
-  .max(512)
-  .refine((name) => name.isWellFormed())
+  .max(LONGEST_NAME_BYTES)
+  .refine((name) => name.isWellFormed() && utf8.encode(name).length <= LONGEST_NAME_BYTES)
 
 /** The claims of a verified token that say who calls; all others are somebody else's business. */
 const Claims = z.object({

@@ -8,12 +8,14 @@ export { SealError, type SealErrorCode } from "./errors.ts"
 export { type PublicHeader, readHeader } from "./inspect.ts"
 export { canonicalJson, digestArguments } from "./json.ts"
 export {
+  BOUND_LIMIT_CHARACTERS,
   CLOCK_SKEW_SECONDS,
   LONGEST_DEADLINE_SECONDS,
   LONGEST_TTL_SECONDS,
   LOOKUP_SECONDS,
   RESULT_LIMIT_BYTES,
   STATE_LIMIT_BYTES,
+  TENANT_LIMIT_BYTES,
 } from "./limits.ts"
 export { pae } from "./pae.ts"
 export { DEVELOPMENT_KEY_PREFIX, parseKeyRing } from "./parse-ring.ts"

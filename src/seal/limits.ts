@@ -24,3 +24,9 @@ export const HIGHEST_ROUND = 31
 
 /** The longest state of the least compressible kind fits; anything longer is refused before it is decoded. */
 export const TOKEN_LIMIT_CHARACTERS = 12_288
+
+/** Of each text that a token is bound to, in UTF-16 units. */
+export const BOUND_LIMIT_CHARACTERS = 16_384
+
+/** Of a tenant: Node derives no key from an `info` of more than 1,024 bytes, and the tenant is a part of it. */
+export const TENANT_LIMIT_BYTES = 768

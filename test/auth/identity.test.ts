@@ -38,6 +38,7 @@ describe("an identity", () => {
     { sub: "\ud800" },
     { tenant: "a\udfff" },
     { sub: "x".repeat(513) },
+    { sub: "é".repeat(257) },
     { iss: 7 },
     { client_id: 7 },
     { scope: ["mcp"] },

@@ -320,9 +320,18 @@ describe("a draft that no token can carry", () => {
     ["a lone surrogate in the target", { target: "\ud800" }],
     ["a lone surrogate in the audience", { audience: "\ud800" }],
     ["a lone surrogate in the principal", { principal: "\ud800" as Principal }],
+    ["a target of a megabyte", { target: "a".repeat(1_048_576) }],
+    ["a principal of more than 16,384 characters", { principal: "a".repeat(16_385) as Principal }],
+    ["a tenant of more than 768 bytes", { tenant: "é".repeat(385) as TenantId }],
     ["a short digest", { argumentsDigest: new Uint8Array(20) }],
   ])("a binding with %s", async (_, changes) => {
     await expect(sealer.seal({ ...BINDING, ...changes }, draftOf())).rejects.toMatchObject({ code: "invalid_binding" })
+  })
+
+  it("a binding is refused before anything is derived, by what opens too", async () => {
+    const { token } = await sealer.seal(BINDING, draftOf())
+    const opened = await sealer.open({ ...BINDING, tenant: "é".repeat(385) as TenantId }, token)
+    expect(opened).toEqual({ ok: false, reason: "forged" })
   })
 
   it("is never quoted", async () => {
