@@ -20,9 +20,14 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "workerd", include: ["test/**/*.test.ts"], exclude: ["test/http/**"], testTimeout: 30_000 },
+        test: {
+          name: "workerd",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/http/**", "test/docs/**"],
+          testTimeout: 30_000,
+        },
       },
-      { test: { name: "http", include: ["test/http/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+      { test: { name: "http", include: ["test/{http,docs}/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
     ],
   },
 })

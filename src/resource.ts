@@ -18,6 +18,7 @@ export interface Resource {
   /** What it serves, in the router's words. */
   readonly route: string
   readonly scopes: readonly string[]
+  /** Answers a request whose path is this resource's. */
   readonly serve: (request: Incoming, place: Place) => Promise<Response>
   /** Documents that anyone may read, by path. */
   readonly documents?: Readonly<Record<string, (base: string) => Response>>

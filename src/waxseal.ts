@@ -1,16 +1,31 @@
-/*
+/**
  * The library: what a Worker of your own is made of. Define operations and inquiries, offer them as tools, prompts or
  * resources, and export the Worker and the Ledger. It must not know of the product's own tools.
+ *
+ * @module waxseal
  */
+export type { Identity } from "./auth/index.ts"
+export type { Json, OperationId, Principal, TenantId } from "./brands.ts"
 export { Ledger } from "./ledger/index.ts"
 export { inquiryPrompt } from "./mcp/asking-prompt.ts"
 export { operationResource } from "./mcp/asking-resource.ts"
-export { inquiryTool, operationTool } from "./mcp/asking-tool.ts"
+export { inquiryTool, operationTool, type ToolConfig } from "./mcp/asking-tool.ts"
 export type { CreateServer } from "./mcp/endpoint.ts"
-export type { Exchange } from "./mcp/exchange.ts"
-export { type Era, type Offer, plainOffer, type Serving, serveOffers, serverOf } from "./mcp/offer.ts"
+export type { Called, Exchange } from "./mcp/exchange.ts"
+export {
+  type Era,
+  type Guard,
+  type Offer,
+  plainOffer,
+  type Served,
+  type Serving,
+  serveOffers,
+  serverOf,
+} from "./mcp/offer.ts"
 export { mcpResource } from "./mcp-resource.ts"
 export {
+  type Caller,
+  type Commitment,
   changed,
   DefinitionError,
   denied,
@@ -21,14 +36,17 @@ export {
   failed,
   form,
   type Inquiry,
+  type InquiryDialogue,
   InvalidArguments,
   inquiry,
   type Objection,
   type Operation,
+  type OperationDialogue,
   type OperationRules,
   operation,
   type Question,
   type Recheck,
+  type RecheckContext,
   type Roots,
   type Rules,
   refused,
@@ -37,6 +55,6 @@ export {
   sampling,
   url,
 } from "./operation/index.ts"
-export type { Resource } from "./resource.ts"
+export type { Place, Resource } from "./resource.ts"
 export type { Bindings } from "./services.ts"
 export { createWorker, type ResourceWorker } from "./worker.ts"

@@ -19,6 +19,7 @@ interface Given {
 
 /** What a Worker exports as its default. */
 export interface ResourceWorker {
+  /** Answers one request. Never rejects: faults are 500 `internal`, and a line in the log. */
   fetch(request: Incoming, env: Bindings, context: ExecutionContext): Promise<Response>
 }
 

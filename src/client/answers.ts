@@ -94,7 +94,9 @@ export type Begun = z.infer<typeof Begun>
 export type Completed = z.infer<typeof Completed>
 /** `error` is absent where it is not kept. */
 export type Failed = z.infer<typeof Failed>
+/** What is recorded of an attempt that ended. */
 export type Ended = z.infer<typeof Ended>
+/** When the lease ends now (RFC 3339). */
 export type Renewed = z.infer<typeof Renewed>
 /** What stands in an operation's record. */
 export type Standing = z.infer<typeof Standing>

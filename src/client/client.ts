@@ -7,6 +7,7 @@ import { createOperationCalls, type OperationCalls } from "./operations.ts"
 import type { BatchRequest, OpenRequest, RedeemRequest, RunRequest, SealRequest } from "./requests.ts"
 import { type RunOptions, run, type Work } from "./run.ts"
 
+/** Operations under keys of the caller's own, step by step or whole. Times are RFC 3339, durations seconds. */
 export interface Operations extends OperationCalls {
   /**
    * Runs an operation once, among all who run it under this key, and gives its recorded result: begins, holds the lease
@@ -46,6 +47,7 @@ export interface Client {
   batch(requests: readonly BatchRequest[], options?: CallOptions): Promise<BatchResult[]>
   /** The keys of the ring, oldest first. */
   keys(options?: CallOptions): Promise<KeyListing[]>
+  /** Operations that run once under a key, with no state to carry. */
   readonly operations: Operations
 }
 

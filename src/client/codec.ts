@@ -1,6 +1,8 @@
 /**
- * `waxseal/codec`: `requestState` for servers of the official SDK, sealed over the API or with a key ring of their own.
+ * `requestState` for servers of the official SDK, sealed over the API or with a key ring of their own.
  * Knows the SDK's hook and what a state is bound to. It must not know how a state is sealed, nor how a call is sent.
+ *
+ * @module waxseal/codec
  */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server"
 import type { Json } from "../brands.ts"
@@ -12,8 +14,10 @@ import { localSeals } from "./local-seals.ts"
 import type { Bound } from "./requests.ts"
 import type { Lifetime, Seals } from "./seals.ts"
 
+export type { Serve } from "./exchanges.ts"
 export type { Lifetime } from "./seals.ts"
 
+/** Whose states these are, what they may say, and how long they live. */
 export interface CodecOptions<Payload extends Json> extends Lifetime {
   /** Who asks, from what has been verified about the caller, such as `({ http }) => http?.authInfo?.clientId`. */
   readonly principal: (context: ServerContext) => string | undefined
@@ -45,6 +49,7 @@ export interface Codec<Payload extends Json> {
 /** A tool's handler, as `registerTool` takes it. */
 export type ToolHandler<Args, Result> = (args: Args, context: ServerContext) => Result | Promise<Result>
 
+/** A codec that can also spend an operation, because the API keeps the record. */
 export interface ApiCodec<Payload extends Json> extends Codec<Payload> {
   /**
    * Spends the operation of the verified state that this leg brought, and then runs the handler: once, among all legs of

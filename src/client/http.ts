@@ -3,6 +3,7 @@ import { WaxsealError } from "./errors.ts"
 import { pause, unlessAborted } from "./pause.ts"
 import { errorOf, notTheApi, retryAfterOf } from "./problem.ts"
 
+/** Where the API is, and who calls it. */
 export interface ClientOptions {
   /** The deployment's origin, such as `https://waxseal.example.com`. */
   readonly url: string
@@ -14,6 +15,7 @@ export interface ClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
+/** What may differ from call to call. */
 export interface CallOptions {
   /** Ends the call; it then rejects with the signal's reason. What the call does may have happened. */
   readonly signal?: AbortSignal | undefined

@@ -1,7 +1,9 @@
 /**
- * `waxseal/client`: the sealing API for servers elsewhere, in any runtime that has `fetch`.
+ * The sealing API for servers elsewhere, in any runtime that has `fetch`.
  * Knows the API's wire and nothing of what stands behind it: no keys, no ledger, no MCP. The codec beside it is a door of
  * its own, `waxseal/codec`, for those who bring the official SDK.
+ *
+ * @module waxseal/client
  */
 export type { Json } from "../brands.ts"
 export type {

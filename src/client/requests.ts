@@ -20,6 +20,7 @@ export interface Bound {
   readonly request: McpRequest
 }
 
+/** What to seal, for whom and for how long; the next round of an operation where it `continues` one. Times in seconds. */
 export type SealRequest = Bound & {
   /** At most 4 KiB of JSON. */
   readonly state: Json
@@ -37,11 +38,13 @@ export type SealRequest = Bound & {
     | { readonly continues: string; readonly maxRounds?: never; readonly deadlineSeconds?: never }
   )
 
+/** A state that came back, and what the retry says it is for. */
 export interface OpenRequest extends Bound {
   /** Byte for byte as it came back. */
   readonly requestState: string
 }
 
+/** A state whose operation shall be spent, by one attempt. */
 export interface RedeemRequest extends OpenRequest {
   /**
    * 16 to 128 visible ASCII characters, random, one an attempt. Give one to be able to ask again after a crash or a
@@ -50,6 +53,7 @@ export interface RedeemRequest extends OpenRequest {
   readonly attemptId?: string
 }
 
+/** One call of a batch: a request and what to do with it. */
 export type BatchRequest =
   | ({ readonly op: "seal" } & SealRequest)
   | ({ readonly op: "open" } & OpenRequest)
@@ -76,17 +80,20 @@ export type RunRequest = ForPrincipal & {
     | { readonly fingerprint: string; readonly request?: never }
   )
 
+/** What an operation is, how it is to be run, and which attempt asks. */
 export type BeginRequest = RunRequest & {
   /** As for {@link RedeemRequest}: the same again gets the same claim, while its lease lasts. */
   readonly attemptId?: string
 }
 
+/** The result of the attempt that holds this claim. */
 export interface CompleteRequest extends ForPrincipal {
   readonly claim: string
   /** At most 1 MiB of JSON is kept. */
   readonly result: Json
 }
 
+/** Why the attempt that holds this claim did nothing. */
 export interface FailRequest extends ForPrincipal {
   readonly claim: string
   /** At most 1 MiB of JSON is kept. */
@@ -95,12 +102,14 @@ export interface FailRequest extends ForPrincipal {
   readonly retryable: boolean
 }
 
+/** How long the attempt that holds this claim goes on. */
 export interface RenewRequest extends ForPrincipal {
   readonly claim: string
   /** 1..900, from now on. */
   readonly leaseSeconds: number
 }
 
+/** What an attempt came to whose outcome is unknown; `rerun`: sure that nothing happened, and the next begin runs. */
 export type ResolveRequest = ForPrincipal &
   (
     | { readonly outcome: "completed"; readonly result?: Json }

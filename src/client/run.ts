@@ -20,6 +20,7 @@ export interface Working {
 /** Throws `OperationFailure` where nothing happened for sure. `undefined` is recorded as `null`. */
 export type Work = (working: Working) => Promise<Json | undefined>
 
+/** What ends a run early. */
 export interface RunOptions {
   /** Ends the wait for another attempt, and is passed on to the work. */
   readonly signal?: AbortSignal | undefined

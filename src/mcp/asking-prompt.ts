@@ -5,7 +5,13 @@ import { createLegs } from "./legs.ts"
 import type { Offer } from "./offer.ts"
 import { askResult, NEEDS_NEWER_CLIENT, outcomeError, rethrown } from "./wire.ts"
 
-/** Offers an inquiry as a prompt. */
+/**
+ * Offers an inquiry as a prompt; its result is the SDK's own `GetPromptResult`. An outcome other than a result is a
+ * JSON-RPC error with code 1001 and the outcome as its data.
+ *
+ * @example
+ * inquiryPrompt(brief, { title: "Brief", description: "A prompt for whom you name." })
+ */
 export function inquiryPrompt<Input>(
   inquiry: Inquiry<Input, GetPromptResult>,
   config: { readonly title: string; readonly description: string },

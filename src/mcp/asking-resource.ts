@@ -12,7 +12,14 @@ import { askResult, NEEDS_NEWER_CLIENT, outcomeError, rethrown } from "./wire.ts
 
 /**
  * Offers an operation as a resource template. The variables of the URI are its input; `contents` makes the resource of
- * what the effect gave. An outcome other than `completed`, or one whose data was not kept, is an error.
+ * what the effect gave. An outcome other than `completed`, or one whose data was not kept, is a JSON-RPC error with code
+ * 1001 and the outcome as its data.
+ *
+ * @param uriTemplate as RFC 6570 has it, such as `notes://{name}`
+ *
+ * @example
+ * operationResource(reveal, "notes://{name}", { title: "Note", description: "Asks first.", mimeType: "text/plain" },
+ *   ({ text }) => String(text))
  */
 export function operationResource<Input>(
   operation: Operation<Input>,

@@ -25,7 +25,8 @@ import { createLegs } from "./legs.ts"
 import type { Offer } from "./offer.ts"
 import { askResult, NEEDS_NEWER_CLIENT } from "./wire.ts"
 
-interface ToolConfig {
+/** How a tool is described to clients, in the SDK's own terms. */
+export interface ToolConfig {
   readonly title: string
   readonly description: string
   readonly annotations?: ToolAnnotations
@@ -43,7 +44,13 @@ const OUTCOME = {
   resultOmitted: z.boolean().optional(),
 }
 
-/** Offers an operation as a tool. `result` names the members that the operation's own data adds, all optional. */
+/**
+ * Offers an operation as a tool. `result` names the members that the operation's own data adds, all optional: every
+ * outcome has the same shape, and most have nothing to add.
+ *
+ * @example
+ * operationTool(greet, { title: "Greet", description: "Greets, once.", result: { greeted: z.string().optional() } })
+ */
 export function operationTool<Input>(
   operation: Operation<Input>,
   { result, ...config }: ToolConfig & { readonly result: Record<string, z.ZodOptional> },
@@ -60,7 +67,12 @@ export function operationTool<Input>(
   })
 }
 
-/** Offers an inquiry as a tool. */
+/**
+ * Offers an inquiry as a tool; its result is the SDK's own `CallToolResult`.
+ *
+ * @example
+ * inquiryTool(brief, { title: "Brief", description: "Writes a brief for whom you name." })
+ */
 export function inquiryTool<Input>(inquiry: Inquiry<Input, CallToolResult>, config: ToolConfig): Offer {
   const { name, input } = inquiry
   return tool(name, input, config, (call, parts) => runInquiry(inquiry, call, parts))

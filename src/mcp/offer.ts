@@ -8,6 +8,7 @@ import {
 import type { Exchange } from "./exchange.ts"
 import { observeFault } from "./fault.ts"
 
+/** Of which kind of protocol revision a request is: `modern` (2026-07-28 and later) or `legacy`. */
 export type Era = McpRequestContext["era"]
 
 /** A tool, a prompt or a resource, ready to be put on the server of any exchange. */
@@ -16,11 +17,13 @@ export interface Offer {
   readonly method: "tools/call" | "prompts/get" | "resources/read"
   /** Whether a call's target (name, or URI) means this offer. */
   takes(target: string): boolean
+  /** Readies it for one exchange. */
   serve(exchange: Exchange, era: Era): Served
 }
 
 /** An offer on the server of one exchange. */
 export interface Served {
+  /** Puts it on the exchange's server. */
   register(server: McpServer): void
   /** Runs the leg that brings this state, and throws where it is refused; absent where the offer never asks. */
   readonly takeState?: (state: string, context: ServerContext) => Promise<void>
@@ -29,6 +32,7 @@ export interface Served {
 /** All offers of one exchange, as the two things that the SDK wants: options for its server, and registrations. */
 export interface Serving {
   readonly options: Pick<ServerOptions, "requestState" | "inputRequired">
+  /** Puts what this exchange may call on its server. */
   readonly register: (server: McpServer) => void
 }
 
@@ -57,7 +61,12 @@ function wanted(offers: readonly Offer[], { called: { method, target } }: Exchan
   return target === undefined ? offers : offers.filter((offer) => offer.method === method && offer.takes(target))
 }
 
-/** A server for every exchange that offers these and nothing else. `options` are the SDK's own. */
+/**
+ * A server for every exchange that offers these and nothing else. `options` are the SDK's own.
+ *
+ * @example
+ * export default createWorker([mcpResource(serverOf({ name: "my-server", version: "1.0.0" }, [myTool, myPrompt]))])
+ */
 export function serverOf(
   info: Implementation,
   offers: readonly Offer[],
@@ -85,7 +94,15 @@ function capabilitiesOf(offers: readonly Offer[]): NonNullable<ServerOptions["ca
 /** Runs what an author wrote; what it throws stays here, for its words are for nobody outside. */
 export type Guard = <Result>(run: () => Promise<Result>) => Promise<Result>
 
-/** An offer that never asks. Its handlers run what may fail under the guard. */
+/**
+ * An offer that never asks. Its handlers run what may fail under the guard.
+ *
+ * @example
+ * plainOffer("tools/call", "now", (server, _exchange, guard) => {
+ *   const config = { description: "Says what time it is.", inputSchema: z.object({}) }
+ *   server.registerTool("now", config, () => guard(async () => ({ content: [{ type: "text", text: clock() }] })))
+ * })
+ */
 export function plainOffer(
   method: Offer["method"],
   target: string,

@@ -17,6 +17,7 @@ export type EffectResult =
   /** Sure that nothing happened, and trying again may help: the operation is given back. */
   | { readonly kind: "failed"; readonly text: string }
 
+/** What an effect is given to act once, in time, and in the caller's trace. */
 export interface EffectContext {
   /** The operation's id: the same for every attempt at it, different for every other operation. */
   readonly idempotencyKey: string
@@ -33,6 +34,7 @@ export interface Objection {
   readonly text: string
 }
 
+/** What a recheck is told of the attempt that it looks at. */
 export interface RecheckContext {
   /**
    * Whether an earlier attempt vanished (under `rerun` alone): its effect may have happened. What the effect itself
@@ -54,7 +56,13 @@ export interface Commitment {
 /** The action that an operation commits. */
 export type Effect = (context: EffectContext) => Promise<EffectResult>
 
-/** The effect happened. `data` joins the structured result, `text` is for a person. */
+/**
+ * The effect happened. `data` joins the structured result, `text` is for a person.
+ *
+ * @param stores `outcome only` for a secret: a repeat learns that it was given, and not what it was
+ * @example
+ * return done({ invoice: "R-7" }, "The order was placed.")
+ */
 export function done(
   data: { readonly [member: string]: Json },
   text: string,
@@ -63,7 +71,12 @@ export function done(
   return { kind: "done", data, text, stores }
 }
 
-/** The effect's own write refused it, for good: nothing happened, and `nextAction` says what could be done instead. */
+/**
+ * The effect's own write refused it, for good: nothing happened, and `nextAction` says what could be done instead.
+ *
+ * @example
+ * return refused(`A database named "${name}" exists already.`, "Choose another name.")
+ */
 export function refused(text: string, nextAction: string): EffectResult {
   return { kind: "refused", text, nextAction }
 }

@@ -14,6 +14,7 @@ export {
   failed,
   type Objection,
   type Recheck,
+  type RecheckContext,
   refused,
 } from "./effect.ts"
 export type { InquiryDialogue } from "./inquiry-dialogue.ts"

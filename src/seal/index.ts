@@ -2,7 +2,10 @@
  * Seals `requestState` into tokens and stored results into boxes, and opens them for whom they were sealed.
  * Pure: no I/O, and clock and randomness come from the caller. It must not know of HTTP, MCP, the ledger or settings
  * beyond the text of `SEAL_KEYS`.
+ *
+ * @module waxseal/seal
  */
+export type { Json, OperationId, Principal, TenantId, Token } from "../brands.ts"
 export { base64UrlToBytes, bytesToBase64Url } from "./base64url.ts"
 export { SealError, type SealErrorCode } from "./errors.ts"
 export { type PublicHeader, readHeader } from "./inspect.ts"

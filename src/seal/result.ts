@@ -12,6 +12,7 @@ const utf8 = new TextEncoder()
 const LABEL = "waxseal result v1"
 const PURPOSE = "result"
 
+/** What a stored result is bound to; it opens for nothing else. */
 export interface ResultBinding {
   readonly tenant: TenantId
   /** A sealed operation's id, or what names a keyed one and is no such id. */
@@ -20,7 +21,9 @@ export interface ResultBinding {
 
 /** Encrypts what an operation's record keeps, so that the store alone reveals no result. */
 export interface ResultBox {
+  /** Rejects with `SealError`, `invalid_result` over 1 MiB of JSON and `no_sealing_key` when no key seals now. */
   seal(binding: ResultBinding, result: Json): Promise<Uint8Array>
+  /** Never rejects; not `ok` where the key has left the ring, or the box is not this operation's. */
   open(binding: ResultBinding, box: Uint8Array): Promise<{ ok: true; result: Json } | { ok: false }>
 }
 

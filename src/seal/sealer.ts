@@ -20,6 +20,7 @@ const AHEAD_AT_MOST = LONGEST_TTL_SECONDS * 1_000 + CLOCK_SKEW
 /** Tenants times the hours in which their tokens expire; a kilobyte each at most. */
 const SUBKEYS_KEPT = 1_024
 
+/** What a sealer is made of. Clock and randomness are its caller's, so that tests may choose them. */
 export interface SealerOptions {
   /** Tokens of one purpose never open under another. Stored results have a box of their own. */
   readonly purpose: Exclude<Purpose, "result">

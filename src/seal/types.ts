@@ -44,6 +44,7 @@ export interface Contents {
 /** What a new token shall say. Without `operation` the token begins one, and its nonce becomes the id. */
 export type Draft = Omit<Contents, "operation"> & { readonly operation?: OperationId }
 
+/** A new token, and the operation that it belongs to. */
 export interface Sealed {
   readonly token: Token
   readonly operation: OperationId
@@ -52,6 +53,7 @@ export interface Sealed {
 /** Why a token did not open, in the order of precedence. For the operator only: on the wire they are all the same. */
 export type Reason = "malformed" | "unknown_key" | "expired" | "principal" | "audience" | "request" | "forged"
 
+/** What a token says, or why it does not open. `needsReseal`: its key is not the one that seals now. */
 export type Opened =
   | { readonly ok: true; readonly contents: Contents; readonly keyId: string; readonly needsReseal: boolean }
   /** Authentic and bound to this very request, but past its time: it can look up an outcome and never claim one. */
@@ -60,6 +62,8 @@ export type Opened =
 
 /** Seals and opens tokens of one purpose. */
 export interface Sealer {
+  /** Rejects with `SealError` for what no token can carry, and when no key seals now. */
   seal(binding: Binding, draft: Draft): Promise<Sealed>
+  /** Opens for the very binding it was sealed for. Never rejects. */
   open(binding: Binding, token: string): Promise<Opened>
 }

@@ -3,6 +3,7 @@ import { z } from "zod"
 import type { Question } from "../question.ts"
 
 const Roots = z.array(z.object({ uri: z.string().startsWith("file://"), name: z.string().optional() }))
+/** Folders as the client lists them, each a `file:` URI. The client's word, like every answer. */
 export type Roots = z.infer<typeof Roots>
 
 /** The folders that the client opens to the server (`roots/list`; deprecated since 2026-07-28, SEP-2577). */

@@ -2,13 +2,13 @@ import { type CreateMessageRequestParams, inputRequired, inputResponse } from "@
 import { z } from "zod"
 import type { Question } from "../question.ts"
 
-/** What the client's model wrote. Untrusted like everything that comes from a client. */
 const Sample = z.object({
   role: z.enum(["user", "assistant"]),
   content: z.json(),
   model: z.string(),
   stopReason: z.string().optional(),
 })
+/** What the client's model wrote. Untrusted like everything that comes from a client. */
 export type Sample = z.infer<typeof Sample>
 
 /**
