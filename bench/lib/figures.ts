@@ -58,7 +58,8 @@ function quantile(values: readonly number[], share: number): number {
   return below + (above - below) * (position - Math.floor(position))
 }
 
-async function readResults(): Promise<Figure[]> {
+/** All figures that were recorded; none where nothing was. */
+export async function readResults(): Promise<Figure[]> {
   try {
     return z.array(Figure).parse(JSON.parse(await readFile(FILE, "utf8")))
   } catch (error) {
