@@ -58,10 +58,18 @@ export function figuresTable(figures: readonly Figure[]): string {
   return table(["figure", "ours", "compared with", "ours ÷ peer", "±"], rows)
 }
 
-/** In Markdown; what is not in the first column stands to the right. */
+/** In Markdown, as the formatter writes it; what is not in the first column stands to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`
-  return [line(head), line(head.map((_, index) => (index === 0 ? "---" : "--:"))), ...rows.map(line)].join("\n")
+  const widths = head.map((title, column) => Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (cells: readonly string[]) => {
+    const padded = widths.map((width, column) => {
+      const cell = cells[column] ?? ""
+      return column === 0 ? cell.padEnd(width) : cell.padStart(width)
+    })
+    return `| ${padded.join(" | ")} |`
+  }
+  const rule = widths.map((width, column) => (column === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`))
+  return [line(head), line(rule), ...rows.map(line)].join("\n")
 }
 
 function tableOf(name: string, figures: readonly Figure[], tables: Tables): string {
