@@ -39,7 +39,13 @@ export interface Serving {
 /**
  * Readies offers for one exchange: a call gets the one that it means, anything else gets all. The SDK builds a server for
  * each request, so registering what nobody asked for would be most of a call's work. State is taken by what may ask, from
- * 2026-07-28 requests, and by nothing else.
+ * 2026-07-28 requests, and by nothing else. {@link serverOf} does it for a server of its own; this is for one that brings
+ * more than offers.
+ *
+ * @example
+ * const serving = serveOffers([myTool], exchange, era)
+ * const server = new McpServer(info, { ...serving.options })
+ * serving.register(server)
  */
 export function serveOffers(offers: readonly Offer[], exchange: Exchange, era: Era): Serving {
   const served = wanted(offers, exchange).map((offer) => offer.serve(exchange, era))

@@ -81,17 +81,32 @@ export function refused(text: string, nextAction: string): EffectResult {
   return { kind: "refused", text, nextAction }
 }
 
-/** The effect could not begin: nothing happened, and the same state may be sent again. */
+/**
+ * The effect could not begin: nothing happened, and the same state may be sent again.
+ *
+ * @example
+ * if (response.status === 503) return failed("The billing system is away.")
+ */
 export function failed(text: string): EffectResult {
   return { kind: "failed", text }
 }
 
-/** The caller may not do this any more, or there is no budget for it: final. */
+/**
+ * The caller may not do this any more, or there is no budget for it: final.
+ *
+ * @example
+ * recheck: [() => (op.caller.scopes.has("orders") ? undefined : denied("You may not order any more."))]
+ */
 export function denied(text: string): Objection {
   return { status: "failed", text }
 }
 
-/** The price, the policy or the resource is not what was approved: the person is asked anew. */
+/**
+ * The price, the policy or the resource is not what was approved: the person is asked anew.
+ *
+ * @example
+ * recheck: [async () => ((await priceOf(account)) === cost ? undefined : changed("The price has changed."))]
+ */
 export function changed(text: string): Objection {
   return { status: "policy_changed", text }
 }

@@ -6,7 +6,12 @@ const CODES = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0))
 const DIGITS = new Uint8Array(128).fill(NOT_A_DIGIT)
 for (const [digit, code] of CODES.entries()) DIGITS[code] = digit
 
-/** Base64url without padding (RFC 4648 section 5). The engine is several times as fast, where it can. */
+/**
+ * Base64url without padding (RFC 4648 section 5). The engine is several times as fast, where it can.
+ *
+ * @example
+ * bytesToBase64Url(new Uint8Array([255, 254])) // "__4"
+ */
 export function bytesToBase64Url(bytes: Uint8Array): string {
   return encodesItself(bytes) ? bytes.toBase64({ alphabet: "base64url", omitPadding: true }) : encode(bytes)
 }
@@ -21,6 +26,10 @@ function encodesItself(
 /**
  * Decodes base64url, or answers `undefined`. Every byte string has exactly one spelling that decodes: no padding, no
  * white space, no character of another alphabet, no tail bits but zeros (RFC 4648 section 3.5).
+ *
+ * @example
+ * base64UrlToBytes("__4") // Uint8Array [255, 254]
+ * base64UrlToBytes("__5") // undefined: another spelling of the same bytes
  */
 export function base64UrlToBytes(text: string): Uint8Array<ArrayBuffer> | undefined {
   const rest = text.length % 4

@@ -14,7 +14,12 @@ export interface PublicHeader {
   readonly beginsOperation: OperationId
 }
 
-/** Reads the header of a token without any key; `undefined` for what is no token. */
+/**
+ * Reads the header of a token without any key; `undefined` for what is no token.
+ *
+ * @example
+ * readHeader(token)?.keyId // "4daa253f"
+ */
 export function readHeader(token: string): PublicHeader | undefined {
   const parsed = parseToken(token)
   if (!parsed) return undefined

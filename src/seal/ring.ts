@@ -70,12 +70,25 @@ export function requireSealingKey(ring: KeyRing, now: number): RingKey {
   return key
 }
 
-/** Why this ring cannot work at this time, as a clause to follow "SEAL_KEYS: "; `undefined` when it can. */
+/**
+ * Why this ring cannot work at this time, as a clause to follow "SEAL_KEYS: "; `undefined` when it can.
+ *
+ * @param now milliseconds since 1970
+ * @example
+ * const problem = ringProblem(ring, Date.now())
+ * if (problem !== undefined) throw new Error(`SEAL_KEYS: ${problem}.`)
+ */
 export function ringProblem(ring: KeyRing, now: number): string | undefined {
   return sealingKey(ring, now) ? undefined : NOTHING_SEALS
 }
 
-/** The keys with their states, oldest first. */
+/**
+ * The keys with their states, oldest first.
+ *
+ * @param now milliseconds since 1970
+ * @example
+ * const sealing = listKeys(ring, Date.now()).find(({ state }) => state === "sealing")
+ */
 export function listKeys(ring: KeyRing, now: number): KeyListing[] {
   const sealing = sealingKey(ring, now)
   return ring.keys.map((key) => ({
@@ -87,7 +100,12 @@ export function listKeys(ring: KeyRing, now: number): KeyListing[] {
   }))
 }
 
-/** Whether any key is one that local development made; such a ring must not serve another host than localhost. */
+/**
+ * Whether any key is one that local development made; such a ring must not serve another host than localhost.
+ *
+ * @example
+ * if (isDevelopmentRing(ring)) throw new Error("SEAL_KEYS: contains a development key.")
+ */
 export function isDevelopmentRing(ring: KeyRing): boolean {
   return ring.keys.some((key) => key.development)
 }

@@ -6,7 +6,12 @@ const Roots = z.array(z.object({ uri: z.string().startsWith("file://"), name: z.
 /** Folders as the client lists them, each a `file:` URI. The client's word, like every answer. */
 export type Roots = z.infer<typeof Roots>
 
-/** The folders that the client opens to the server (`roots/list`; deprecated since 2026-07-28, SEP-2577). */
+/**
+ * The folders that the client opens to the server (`roots/list`; deprecated since 2026-07-28, SEP-2577).
+ *
+ * @example
+ * const folders = await op.ask("folders", roots())
+ */
 export function roots(): Question<Roots> {
   return {
     request: inputRequired.listRoots(),
