@@ -12,9 +12,9 @@ const PAGES = readdirSync(ROOT, { recursive: true, encoding: "utf8" }).filter(
 
 /** In a page: a file of tests, and behind it titles in quotation marks. */
 function namedTests(page: string): [file: string, title: string][] {
-  return [...page.matchAll(/`(test\/[\w/.-]+\.test\.ts)`: ((?:"[^"]+"(?:, )?)+)/g)].flatMap(
+  return [...page.matchAll(/`(test\/[\w/.-]+\.test\.ts)`:\s((?:"[^"]+"(?:,\s)?)+)/g)].flatMap(
     ([, file = "", titles = ""]) =>
-      [...titles.matchAll(/"([^"]+)"/g)].map(([, title = ""]): [string, string] => [file, title]),
+      [...titles.matchAll(/"([^"]+)"/g)].map(([, title = ""]): [string, string] => [file, title.replace(/\s+/g, " ")]),
   )
 }
 
