@@ -35,7 +35,7 @@ async function deployed<Result>(use: (api: Api) => Promise<Result>): Promise<Res
 const seal = async (api: Api) => text(await api.call("/v1/seal", { ...BOUND, state: { cost: 40 } }), "requestState")
 const open = (api: Api, requestState: string) => api.call("/v1/open", { ...BOUND, requestState })
 
-it("a newcomer makes a ring, rotates it, and revokes the key that leaked", async () => {
+it("a newcomer makes a ring, rotates it, and revokes the key that leaked", { timeout: 120_000 }, async () => {
   const [make = ""] = codeOf(blocksOf("docs/keys.md", "Keys"), "sh", 1)
   const [rotate = ""] = codeOf(blocksOf("docs/keys.md", "Rotating"), "sh", 1)
   const [listed = ""] = codeOf(blocksOf("docs/keys.md", "Rotating"), "text", 1)

@@ -4,7 +4,7 @@ import { freePort } from "../support/port.ts"
 import { newcomer } from "./newcomer.ts"
 import { blocksOf, codeOf, expectPrinted } from "./page.ts"
 
-it("a newcomer finds an operation in the logs", async () => {
+it("a newcomer finds an operation in the logs", { timeout: 120_000 }, async () => {
   const blocks = blocksOf("docs/observability.md", "Finding an operation")
   const [start = "", find = ""] = codeOf(blocks, "sh", 2)
   const [lines = ""] = codeOf(blocks, "text", 1)
@@ -14,7 +14,7 @@ it("a newcomer finds an operation in the logs", async () => {
   const origin = "http://localhost:8787"
   const server = someone.begin(start, { PORT: port, PUBLIC_URL: origin, AUTH_ISSUER: origin })
   try {
-    await expect.poll(() => server.printed(), { timeout: 50_000 }).toContain("Waxseal runs on")
+    await expect.poll(() => server.printed(), { timeout: 90_000 }).toContain("Waxseal runs on")
     expectPrinted(await someone.sh(find.replace("localhost:8787", `localhost:${port}`)), lines)
   } finally {
     await server.stop()

@@ -14,7 +14,7 @@ const EARLIEST_DATE = "2026-02-24"
 
 const Config = z.object({ vars: z.record(z.string(), z.string()), compatibility_date: z.string() })
 
-it("a newcomer prepares the first deployment", async () => {
+it("a newcomer prepares the first deployment", { timeout: 120_000 }, async () => {
   const someone = newcomer("a copy")
   const blocks = blocksOf("docs/operations.md", "The first deployment")
   const [makeKeys = "", dryRun = ""] = codeOf(blocks, "sh", 2)
