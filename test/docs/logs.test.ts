@@ -1,12 +1,12 @@
 // docs/observability.md: a newcomer lets a tool act, and finds the operation in the log.
-import { expect, it } from "vitest"
+import { expect, it, vi } from "vitest"
 import { freePort } from "../support/port.ts"
 import { newcomer } from "./newcomer.ts"
 import { blocksOf, codeOf, expectPrinted } from "./page.ts"
 
 it("a newcomer finds an operation in the logs", { timeout: 120_000 }, async () => {
   const blocks = blocksOf("docs/observability.md", "Finding an operation")
-  const [start = "", find = ""] = codeOf(blocks, "sh", 2)
+  const [start = "", act = "", find = ""] = codeOf(blocks, "sh", 3)
   const [lines = ""] = codeOf(blocks, "text", 1)
   const someone = newcomer("a copy")
   // The port of the page may be somebody else's: the server runs at another one, for tokens of the page's own address.
@@ -15,7 +15,11 @@ it("a newcomer finds an operation in the logs", { timeout: 120_000 }, async () =
   const server = someone.begin(start, { PORT: port, PUBLIC_URL: origin, AUTH_ISSUER: origin })
   try {
     await expect.poll(() => server.printed(), { timeout: 90_000 }).toContain("Waxseal runs on")
-    expectPrinted(await someone.sh(find.replace("localhost:8787", `localhost:${port}`)), lines)
+    const acted = act.replace("localhost:8787", `localhost:${port}`)
+    const OPERATION = await someone.sh(`${acted}\nprintf %s "$OPERATION"`)
+    expect(OPERATION).toMatch(/^[\w-]{16}$/)
+    // What is printed comes into the file a moment later.
+    await vi.waitFor(async () => expectPrinted(await someone.sh(find, { OPERATION }), lines), { timeout: 20_000 })
   } finally {
     await server.stop()
     someone.leave()
