@@ -8,7 +8,7 @@ export { operationResource } from "./mcp/asking-resource.ts"
 export { inquiryTool, operationTool } from "./mcp/asking-tool.ts"
 export type { CreateServer } from "./mcp/endpoint.ts"
 export type { Exchange } from "./mcp/exchange.ts"
-export { type Era, type Offer, plainOffer, type Serving, serveOffers, serverOf } from "./mcp/offer.ts"
+export { type Era, type Exchanges, type Offer, plainOffer, type Serving, serveOffers, serverOf } from "./mcp/offer.ts"
 export { mcpResource } from "./mcp-resource.ts"
 export {
   changed,

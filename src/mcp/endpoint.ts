@@ -4,7 +4,7 @@ import { readBody } from "../body.ts"
 import type { RuntimeParts } from "../operation/index.ts"
 import { PERIOD_SECONDS, type RateLimiter } from "../rate-limit.ts"
 import { type Exchange, readCalled } from "./exchange.ts"
-import type { Era } from "./offer.ts"
+import { type Exchanges, singleExchange } from "./offer.ts"
 
 /** Where the endpoint lives. */
 export const MCP_PATH = "/mcp"
@@ -21,8 +21,8 @@ export interface Surroundings {
   readonly parts: RuntimeParts
 }
 
-/** Makes the server of one exchange: every request gets its own, and nothing outlives it. */
-export type CreateServer = (exchange: Exchange, era: Era) => McpServer
+/** Makes a server for a single exchange, as every request of 2026-07-28 is, or for those of a session. */
+export type CreateServer = (exchanges: Exchanges) => McpServer
 
 /** Answers one request at the endpoint. */
 export type McpEndpoint = (request: Request, surroundings: Surroundings) => Promise<Response>
@@ -37,7 +37,7 @@ export function createMcpEndpoint(createServer: CreateServer): McpEndpoint {
   const sdk = createMcpHandler(({ era, requestInfo }) => {
     const exchange = requestInfo && exchanges.get(requestInfo)
     if (!exchange) throw new Error("A request reached the MCP server without passing its door.")
-    return createServer(exchange, era)
+    return createServer(singleExchange(exchange, era))
   })
   return async (request, surroundings) => {
     const entered = await enter(request, surroundings)

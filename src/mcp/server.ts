@@ -41,6 +41,5 @@ const OPTIONS = {
 const withoutModel = serverOf(INFO, OFFERS, OPTIONS)
 const withModel = serverOf(INFO, WITH_MODEL, OPTIONS)
 
-/** The product's own MCP server, of one exchange. */
-export const createServer: CreateServer = (exchange, era) =>
-  (demoSettings().llm ? withModel : withoutModel)(exchange, era)
+/** The product's own MCP server. */
+export const createServer: CreateServer = (exchanges) => (demoSettings().llm ? withModel : withoutModel)(exchanges)

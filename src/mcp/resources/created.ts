@@ -10,9 +10,9 @@ const CONFIG = {
 }
 
 /** `waxseal://created`: the same list as the tool `list_created`, for clients that read. */
-export const createdResource = plainOffer("resources/read", URI, (server, { identity }, guard) => {
-  server.registerResource("created", URI, CONFIG, () =>
-    guard(async () => {
+export const createdResource = plainOffer("resources/read", URI, (server, guard) => {
+  server.registerResource("created", URI, CONFIG, (_uri, context) =>
+    guard(context, async ({ identity }) => {
       const created = await registryOf(identity.tenant).created()
       return { contents: [{ uri: URI, mimeType: CONFIG.mimeType, text: JSON.stringify(created) }] }
     }),
