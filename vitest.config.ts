@@ -16,6 +16,8 @@ export default defineConfig({
               durableObjects: {
                 LEDGER: { className: "Ledger", useSQLite: true },
                 REGISTRY: { className: "Registry", useSQLite: true },
+                SESSIONS: { className: "Session", useSQLite: true },
+                SESSION_LISTS: { className: "SessionList", useSQLite: true },
               },
             },
           }),

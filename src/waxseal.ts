@@ -6,10 +6,12 @@ export { Ledger } from "./ledger/index.ts"
 export { inquiryPrompt } from "./mcp/asking-prompt.ts"
 export { operationResource } from "./mcp/asking-resource.ts"
 export { inquiryTool, operationTool } from "./mcp/asking-tool.ts"
-export type { CreateServer } from "./mcp/endpoint.ts"
 export type { Exchange } from "./mcp/exchange.ts"
 export { type Era, type Exchanges, type Offer, plainOffer, type Serving, serveOffers, serverOf } from "./mcp/offer.ts"
+export type { CreateServer } from "./mcp/sdk.ts"
+export { SessionList } from "./mcp/session/index.ts"
 export { mcpResource } from "./mcp-resource.ts"
+export { type SessionClass, sessionOf } from "./mcp-session.ts"
 export {
   changed,
   DefinitionError,

@@ -3,15 +3,21 @@ import type { Identity } from "../auth/index.ts"
 import type { RuntimeParts } from "../operation/index.ts"
 import { paramsProblem } from "./params.ts"
 
-/** One HTTP request at `/mcp`, after everything about it that stands in front of the SDK has been proven. */
-export interface Exchange {
+/** Who came to `/mcp`, and to which. */
+export interface Entrance {
   readonly identity: Identity
   /** What access tokens for this endpoint are issued for, and what state is bound to. */
   readonly audience: string
+  /** Where the endpoint describes itself (RFC 9728), for challenges. */
+  readonly metadata: string
+  readonly parts: RuntimeParts
+}
+
+/** One HTTP request at `/mcp`, after everything about it that stands in front of the SDK has been proven. */
+export interface Exchange extends Entrance {
   /** The parsed body: header checks, digests and execution all read this one value. */
   readonly body: unknown
   readonly called: Called
-  readonly parts: RuntimeParts
 }
 
 /** What a body asks for. The SDK has the last word on whether it is a message at all. */

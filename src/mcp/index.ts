@@ -4,3 +4,4 @@
  */
 export { Registry } from "./demo/registry.ts"
 export { createServer } from "./server.ts"
+export { SessionList } from "./session/index.ts"

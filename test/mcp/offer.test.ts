@@ -22,7 +22,7 @@ it("what a plain offer throws stays here, and the operator learns its name", asy
       throw new RangeError("secret of the platform")
     })
   })
-  const exchange = { identity, audience: "https://waxseal.test/mcp", body: {}, called, parts }
+  const exchange = { identity, audience: "https://waxseal.test/mcp", metadata: "", body: {}, called, parts }
   offer.serve(singleExchange(exchange, "modern")).register(new McpServer({ name: "test", version: "1" }))
   await expect(ended).rejects.toThrow(/^The server failed; try again\.$/)
   expect(events).toMatchObject([{ event: "fault", name: "look", error: "RangeError" }])
