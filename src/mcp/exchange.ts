@@ -43,7 +43,7 @@ const Text = z.string()
 
 const Id = z.union([z.string(), z.number()])
 
-const Message = z.object({ method: z.string(), params: Members.optional(), id: z.unknown() })
+const Message = z.object({ method: z.string(), params: Members.optional(), id: z.unknown().optional() })
 
 /** The member that names what a method is about; other methods are about nothing. */
 const TARGETS = new Map<string | undefined, string>([

@@ -9,9 +9,13 @@ import {
 import { z } from "zod"
 import type { Identity } from "../../auth/index.ts"
 import type { Exchange } from "../exchange.ts"
+import { rpcError } from "../rpc-error.ts"
 
 /** Calls of a session that may run, or wait for a person, at one time. */
 const MOST_CALLS = 16
+
+const ID_IN_USE = "A call with this id is under way; send each call with an id of its own."
+const TOO_MANY = `${MOST_CALLS} calls of this session are under way; wait for one to end.`
 
 /** A call goes on for whoever answered its last question, with the scopes of that answer's access token. */
 type Call = Omit<Exchange, "identity"> & { identity: Identity }
@@ -38,10 +42,10 @@ export class Calls {
   readonly #calls = new Map<RequestId, Call>()
   readonly #questions = new Map<string, Question>()
 
-  /** Takes up a call; a sentence where it may not begin. */
-  begin(id: RequestId, call: Call): string | undefined {
-    if (this.#calls.has(id)) return "A call with this id is under way; send each call with an id of its own."
-    if (this.#calls.size >= MOST_CALLS) return `${MOST_CALLS} calls of this session are under way; wait for one to end.`
+  /** Takes up a call; the refusal where it may not begin. */
+  begin(id: RequestId, call: Call): Response | undefined {
+    if (this.#calls.has(id)) return rpcError(400, -32_600, ID_IN_USE, {}, id)
+    if (this.#calls.size >= MOST_CALLS) return rpcError(429, -32_000, TOO_MANY, { "Retry-After": "1" }, id)
     this.#calls.set(id, call)
     return undefined
   }

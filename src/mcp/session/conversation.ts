@@ -75,8 +75,8 @@ export class Conversation {
       this.#forgetCancelled(body)
       return answer
     }
-    const problem = this.#calls.begin(body.id, exchange)
-    if (problem !== undefined) return rpcError(429, -32_000, problem, { "Retry-After": "1" }, body.id)
+    const refusal = this.#calls.begin(body.id, exchange)
+    if (refusal) return refusal
     const answer = await this.#handOver(request, body, exchange)
     if (answer.status !== 200) this.#calls.end(body.id)
     return answer
