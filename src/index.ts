@@ -5,7 +5,7 @@ import { sessionOf } from "./mcp-session.ts"
 import { createWorker } from "./worker.ts"
 
 export { Ledger } from "./ledger/index.ts"
-export { Registry, SessionList } from "./mcp/index.ts"
+export { Changes, Registry, SessionList } from "./mcp/index.ts"
 
 export const Session = sessionOf(createServer)
 

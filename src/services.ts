@@ -1,6 +1,7 @@
 import type { ApiParts } from "./api/index.ts"
 import { createVerifier, jurisdictionsOf, type Verifier } from "./auth/index.ts"
 import { chooseHome, createKeyedLedgerClient, createLedgerClient, type Ledger, type Namespace } from "./ledger/index.ts"
+import { type Changes, type ChangesClient, createChangesClient } from "./mcp/changes/index.ts"
 import {
   createSessions,
   type SessionEvent,
@@ -23,6 +24,8 @@ export interface Bindings {
   /** A class made by `sessionOf`, and `SessionList`: both, or 2025-era clients are served without sessions. */
   readonly SESSIONS?: Namespace<SessionStub>
   readonly SESSION_LISTS?: Namespace<SessionListStub>
+  /** Where changes are announced; without it nobody can listen. */
+  readonly CHANGES?: DurableObjectNamespace<Changes>
   readonly MCP_RATE_LIMIT?: RateLimit
   readonly API_RATE_LIMIT?: RateLimit
   /** Where events are counted; without it they are log lines alone. */
@@ -35,6 +38,8 @@ export interface Services {
   readonly mcpRateLimiter: RateLimiter
   /** How 2025-era clients are served at `/mcp`: with sessions, without any, or not at all. */
   readonly legacy: Sessions | "stateless" | "reject"
+  /** What clients of `/mcp` may listen to. */
+  readonly changes: ChangesClient | undefined
   /** Where an operation that begins with this request has its record. */
   readonly homeOf: (request: Incoming) => Home
   /** What operations at `/mcp` run on, for one request. */
@@ -58,7 +63,8 @@ function createServices(settings: Settings, env: Bindings): Services {
   const observe = createObserver(env.METRICS)
   const pseudonyms = createPseudonyms({ ring, now })
   const results = createResultBox({ ring, now, random })
-  const ledgerAt = { namespace: env.LEDGER, jurisdictions: jurisdictionsOf(settings) }
+  const jurisdictions = jurisdictionsOf(settings)
+  const ledgerAt = { namespace: env.LEDGER, jurisdictions }
   const mcp = {
     sealer: createSealer({ purpose: "mcp", ring, now, random }),
     ledger: createLedgerClient({ ...ledgerAt, purpose: "mcp" }),
@@ -82,6 +88,7 @@ function createServices(settings: Settings, env: Bindings): Services {
       random,
       observe,
     }),
+    changes: env.CHANGES && createChangesClient({ namespace: env.CHANGES, jurisdictions }),
     legacy: legacyOf(settings, env, observe),
     homeOf,
     mcpParts: (home, context) => ({

@@ -3,7 +3,10 @@ import { metadataPath, refuse, type Verifier } from "../auth/index.ts"
 import { readBody } from "../body.ts"
 import type { RuntimeParts } from "../operation/index.ts"
 import { PERIOD_SECONDS, type RateLimiter } from "../rate-limit.ts"
+import type { ChangesClient } from "./changes/index.ts"
 import { type Entrance, type Exchange, readCalled } from "./exchange.ts"
+import { listen } from "./listen.ts"
+import type { Era } from "./offer.ts"
 import { rpcError } from "./rpc-error.ts"
 import { type CreateServer, createSdk } from "./sdk.ts"
 import {
@@ -29,6 +32,8 @@ export interface Surroundings {
   readonly rateLimiter: RateLimiter
   /** How clients of revisions before 2026-07-28 are served: with sessions, without any, or not at all. */
   readonly legacy: Sessions | "stateless" | "reject"
+  /** Absent: nothing is announced here. */
+  readonly changes: ChangesClient | undefined
   readonly parts: RuntimeParts
 }
 
@@ -44,7 +49,7 @@ export function createMcpEndpoint(createServer: CreateServer): McpEndpoint {
   const sdk = { stateless: createSdk(createServer, "stateless"), reject: createSdk(createServer, "reject") }
 
   return async (request, surroundings) => {
-    const { legacy } = surroundings
+    const { legacy, changes } = surroundings
     const sessions = typeof legacy === "string" ? undefined : legacy
     const openSession = sessions && namedSession(request.headers, sessions)
     if (request.method !== "POST" && !openSession) return rpcError(405, -32_000, "Send requests by POST.", ALLOW_POST)
@@ -55,6 +60,8 @@ export function createMcpEndpoint(createServer: CreateServer): McpEndpoint {
 
     const exchange = await readExchange(request, entrance)
     if (exchange instanceof Response) return exchange
+    if (exchange.called.method === "subscriptions/listen" && !(await isLegacyRequest(request, exchange.body)))
+      return listen(createServer, request, exchange, changes)
     if (typeof legacy === "string") return sdk[legacy](request, exchange)
     const begins = isBeginning(exchange)
     // The SDK tells the eras apart again, so it is asked only where a session may be concerned.
@@ -74,10 +81,21 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Entr
   const metadata = `${base}${metadataPath(MCP_PATH)}`
   const verified = await verifier(request.headers.get("authorization"), audience)
   if (!verified.ok) return refuse(verified, metadata)
-  const { identity } = verified
+  const { identity, expiresAt } = verified
   if (!identity.scopes.has("mcp")) return refuse({ problem: "insufficient_scope", scope: "mcp" }, metadata)
-  return (await rateLimiter(identity.principal)) ? { identity, audience, metadata, parts } : tooMany()
+  if (!(await rateLimiter(identity.principal))) return tooMany()
+  return { identity, audience, metadata, expiresAt, hearing: hearing(surroundings), parts }
 }
+
+/** Earlier revisions have a stream for it in a session alone. */
+function hearing({ changes, legacy }: Surroundings): ReadonlySet<Era> {
+  if (!changes) return NOBODY
+  return typeof legacy === "string" ? MODERN : EVERYBODY
+}
+
+const NOBODY = new Set<Era>()
+const MODERN = new Set<Era>(["modern"])
+const EVERYBODY = new Set<Era>(["modern", "legacy"])
 
 async function readExchange(request: Request, entrance: Entrance): Promise<Exchange | Response> {
   const body = await readBody(request, BODY_LIMIT_BYTES)

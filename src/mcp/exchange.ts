@@ -1,6 +1,7 @@
 import { z } from "zod"
 import type { Identity } from "../auth/index.ts"
 import type { RuntimeParts } from "../operation/index.ts"
+import type { Era } from "./offer.ts"
 import { paramsProblem } from "./params.ts"
 
 /** Who came to `/mcp`, and to which. */
@@ -10,6 +11,10 @@ export interface Entrance {
   readonly audience: string
   /** Where the endpoint describes itself (RFC 9728), for challenges. */
   readonly metadata: string
+  /** When the access token ends that came with the request, in milliseconds since 1970. */
+  readonly expiresAt: number
+  /** Clients of which eras can be told of changes here. */
+  readonly hearing: ReadonlySet<Era>
   readonly parts: RuntimeParts
 }
 

@@ -104,21 +104,23 @@ export function serverOf(
   options: ServerOptions = {},
 ): (exchanges: Exchanges) => McpServer {
   // Whatever a call asks for, the server says all that it can.
-  const capabilities = { ...capabilitiesOf(offers), ...options.capabilities }
+  const capabilities = { ...capabilitiesOf(offers, false), ...options.capabilities }
+  const subscribable = { ...capabilitiesOf(offers, true), ...options.capabilities }
   return (exchanges) => {
     const serving = serveOffers(offers, exchanges)
-    const server = new McpServer(info, { ...options, capabilities, ...serving.options })
+    const said = exchanges.only?.hearing.has(exchanges.era) ? subscribable : capabilities
+    const server = new McpServer(info, { ...options, capabilities: said, ...serving.options })
     serving.register(server)
     return server
   }
 }
 
-function capabilitiesOf(offers: readonly Offer[]): NonNullable<ServerOptions["capabilities"]> {
+function capabilitiesOf(offers: readonly Offer[], subscribe: boolean): NonNullable<ServerOptions["capabilities"]> {
   const methods = new Set(offers.map(({ method }) => method))
   return {
     ...(methods.has("tools/call") && { tools: { listChanged: false } }),
     ...(methods.has("prompts/get") && { prompts: { listChanged: false } }),
-    ...(methods.has("resources/read") && { resources: { listChanged: false, subscribe: false } }),
+    ...(methods.has("resources/read") && { resources: { listChanged: false, subscribe } }),
   }
 }
 

@@ -1,11 +1,13 @@
 import { z } from "zod"
+import { Wants } from "./changes/index.ts"
 
 const Listing = z.looseObject({ cursor: z.string().optional() })
 
-/** Params for which the official SDK has no error but an internal one, in its schema's own words. */
+/** Params for which the official SDK has no error but an internal one, or no limit, in their schema's own words. */
 const SHAPES = new Map<string | undefined, z.ZodType>([
   ["prompts/get", z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.string()).optional() })],
   ["resources/read", z.looseObject({ uri: z.string() })],
+  ["subscriptions/listen", z.looseObject({ notifications: Wants })],
   ["tools/list", Listing],
   ["prompts/list", Listing],
   ["resources/list", Listing],

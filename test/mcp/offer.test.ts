@@ -1,7 +1,7 @@
 import { McpServer, type ServerContext } from "@modelcontextprotocol/server"
 import { expect, it } from "vitest"
 import type { Principal, TenantId } from "../../src/brands.ts"
-import { plainOffer, singleExchange } from "../../src/mcp/offer.ts"
+import { type Era, plainOffer, singleExchange } from "../../src/mcp/offer.ts"
 import { stage } from "../operation/stage.ts"
 
 it("what a plain offer throws stays here, and the operator learns its name", async () => {
@@ -22,7 +22,8 @@ it("what a plain offer throws stays here, and the operator learns its name", asy
       throw new RangeError("secret of the platform")
     })
   })
-  const exchange = { identity, audience: "https://waxseal.test/mcp", metadata: "", body: {}, called, parts }
+  const entrance = { identity, audience: "https://waxseal.test/mcp", metadata: "", expiresAt: 0, parts }
+  const exchange = { ...entrance, hearing: new Set<Era>(), body: {}, called }
   offer.serve(singleExchange(exchange, "modern")).register(new McpServer({ name: "test", version: "1" }))
   await expect(ended).rejects.toThrow(/^The server failed; try again\.$/)
   expect(events).toMatchObject([{ event: "fault", name: "look", error: "RangeError" }])

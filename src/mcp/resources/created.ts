@@ -1,3 +1,5 @@
+import type { TenantId } from "../../brands.ts"
+import { announce } from "../changes/index.ts"
 import { registryOf } from "../demo/registry.ts"
 import { plainOffer } from "../offer.ts"
 
@@ -18,3 +20,8 @@ export const createdResource = plainOffer("resources/read", URI, (server, guard)
     }),
   )
 })
+
+/** Tells whoever subscribed that the list is longer now. */
+export function announceCreated(tenant: TenantId): void {
+  announce(tenant).resourceUpdated(URI)
+}

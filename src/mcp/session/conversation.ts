@@ -64,12 +64,12 @@ export class Conversation {
 
   /** Answers one message. Calls are answered on a stream, on which their questions travel too. */
   async take(request: SessionRequest, parts: RuntimeParts): Promise<Response> {
-    const { identity, audience, metadata, body } = request
+    const { identity, audience, metadata, expiresAt, hearing, body } = request
     if (isJSONRPCResponse(body)) {
       const answer = this.#calls.answer(body, identity)
       return answer ? this.#handOver(request, answer) : rpcError(400, -32_600, NOBODY_WAITS)
     }
-    const exchange = { identity, audience, metadata, body, called: readCalled(body), parts }
+    const exchange = { identity, audience, metadata, expiresAt, hearing, body, called: readCalled(body), parts }
     if (!isJSONRPCRequest(body)) {
       const answer = await this.#handOver(request, body, exchange)
       this.#forgetCancelled(body)

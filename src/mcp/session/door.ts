@@ -42,13 +42,14 @@ export async function beginSession(answer: Response, exchange: Exchange, session
 /** Answers a message to a session. */
 export async function answerMessage(
   { headers }: Request,
-  { identity, audience, metadata, body, called, parts }: Exchange,
+  { identity, audience, metadata, expiresAt, hearing, body, called, parts }: Exchange,
   session: OpenSession | undefined,
 ): Promise<Response> {
   if (!session) return noSession()
   if (UNHEARD.includes(called.method)) return new Response(null, { status: 202 })
   const passed = [...headers].filter(([name]) => PASSED_HEADERS.includes(name))
-  const request = { identity, audience, metadata, headers: Object.fromEntries(passed), body, home: parts.home() }
+  const entrance = { identity, audience, metadata, expiresAt, hearing }
+  const request = { ...entrance, headers: Object.fromEntries(passed), body, home: parts.home() }
   return reaching(async () => (await session.serve(request)) ?? noSession())
 }
 
