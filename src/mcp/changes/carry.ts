@@ -23,10 +23,13 @@ export function carry(socket: WebSocket, stream: Stream, expiresAt: number): Rea
   const timer = setTimeout(end, Math.min(expiresAt - Date.now(), LONGEST_MS))
 
   function leave(): void {
+    outbox.close()
     clearTimeout(timer)
     socket.close()
   }
+  /** Once: the end of a socket says so again. */
   function end(): void {
+    if (outbox.isClosed) return
     leave()
     stream.end()
   }

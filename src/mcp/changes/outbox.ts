@@ -9,12 +9,24 @@ export class Outbox {
   readonly #tell: (change: Change) => void
   readonly #waiting = new Map<string, Change>()
   #reading = false
+  #closed = false
 
   constructor(tell: (change: Change) => void) {
     this.#tell = tell
   }
 
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  /** Nothing passes any more, and what waits is let go. */
+  close(): void {
+    this.#closed = true
+    this.#waiting.clear()
+  }
+
   put(change: Change): void {
+    if (this.#closed) return
     if (this.#reading) this.#tell(change)
     else this.#waiting.set(JSON.stringify(change), change)
   }
