@@ -64,6 +64,7 @@ function createServices(settings: Settings, env: Bindings): Services {
   const pseudonyms = createPseudonyms({ ring, now })
   const results = createResultBox({ ring, now, random })
   const jurisdictions = jurisdictionsOf(settings)
+  const changes = env.CHANGES && createChangesClient({ namespace: env.CHANGES, jurisdictions })
   const ledgerAt = { namespace: env.LEDGER, jurisdictions }
   const mcp = {
     sealer: createSealer({ purpose: "mcp", ring, now, random }),
@@ -88,8 +89,8 @@ function createServices(settings: Settings, env: Bindings): Services {
       random,
       observe,
     }),
-    changes: env.CHANGES && createChangesClient({ namespace: env.CHANGES, jurisdictions }),
-    legacy: legacyOf(settings, env, observe),
+    changes,
+    legacy: legacyOf(settings, env, changes, observe),
     homeOf,
     mcpParts: (home, context) => ({
       ...mcp,
@@ -105,7 +106,12 @@ function createServices(settings: Settings, env: Bindings): Services {
   }
 }
 
-function legacyOf(settings: Settings, env: Bindings, observe: (event: SessionEvent) => void): Services["legacy"] {
+function legacyOf(
+  settings: Settings,
+  env: Bindings,
+  changes: ChangesClient | undefined,
+  observe: (event: SessionEvent) => void,
+): Services["legacy"] {
   const { legacy, ring } = settings
   const { SESSIONS: objects, SESSION_LISTS: lists } = env
   if (legacy !== "interactive") return legacy
@@ -114,6 +120,7 @@ function legacyOf(settings: Settings, env: Bindings, observe: (event: SessionEve
     sealer: createSealer({ purpose: "session", ring, now, random }),
     objects,
     lists,
+    changes,
     jurisdictions: jurisdictionsOf(settings),
     now,
     pseudonyms: createPseudonyms({ ring, now }),

@@ -56,7 +56,8 @@ export function createMcpEndpoint(createServer: CreateServer): McpEndpoint {
 
     const entrance = await enter(request, surroundings)
     if (entrance instanceof Response) return entrance
-    if (openSession && request.method !== "POST") return answerBodiless(request, await openSession(entrance))
+    if (openSession && request.method !== "POST")
+      return answerBodiless(request, entrance, await openSession(entrance), changes)
 
     const exchange = await readExchange(request, entrance)
     if (exchange instanceof Response) return exchange
@@ -66,7 +67,8 @@ export function createMcpEndpoint(createServer: CreateServer): McpEndpoint {
     const begins = isBeginning(exchange)
     // The SDK tells the eras apart again, so it is asked only where a session may be concerned.
     const isForSession = (begins || openSession) && (await isLegacyRequest(request, exchange.body))
-    if (isForSession && openSession && !begins) return answerMessage(request, exchange, await openSession(entrance))
+    if (isForSession && openSession && !begins)
+      return answerMessage(request, exchange, await openSession(entrance), changes)
     const answer = await sdk.stateless(request, exchange)
     return isForSession ? beginSession(answer, exchange, legacy) : answer
   }

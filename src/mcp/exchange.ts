@@ -55,6 +55,8 @@ const TARGETS = new Map<string | undefined, string>([
   ["tools/call", "name"],
   ["prompts/get", "name"],
   ["resources/read", "uri"],
+  ["resources/subscribe", "uri"],
+  ["resources/unsubscribe", "uri"],
 ])
 
 /** W3C Trace Context 3.2.2: of any version but `ff`, with ids that are not all zero. */

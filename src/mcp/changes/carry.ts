@@ -8,9 +8,9 @@ const LONGEST_MS = 3_600_000
 export interface Stream {
   readonly frames: ReadableStream<Uint8Array>
   /** Writes the frame of one change, if this client asked for it. */
-  readonly tell: (change: Change) => void
-  /** Ends the frames as an orderly server does. */
-  readonly end: () => void
+  tell(change: Change): void
+  /** Ends the frames as an orderly server does; called once at most. */
+  end(): void
 }
 
 /**
@@ -19,7 +19,7 @@ export interface Stream {
  * @param expiresAt end of the access token that the stream was opened with, in milliseconds since 1970
  */
 export function carry(socket: WebSocket, stream: Stream, expiresAt: number): ReadableStream<Uint8Array> {
-  const outbox = new Outbox(stream.tell)
+  const outbox = new Outbox((change) => stream.tell(change))
   const timer = setTimeout(end, Math.min(expiresAt - Date.now(), LONGEST_MS))
 
   function leave(): void {

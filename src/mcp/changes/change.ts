@@ -27,6 +27,11 @@ export const Wants = z.object({
 })
 export type Wants = z.infer<typeof Wants>
 
+/** Whether one listener may name all these resources. */
+export function mayName(uris: readonly string[]): boolean {
+  return Wants.shape.resourceSubscriptions.safeParse(uris).success
+}
+
 /** Whether a listener that wants this is told of that. */
 export function isWanted(change: Change, wants: Wants): boolean {
   switch (change.kind) {

@@ -11,6 +11,15 @@ export interface ChangesOptions {
   readonly jurisdictions: ReadonlyMap<TenantId, DurableObjectJurisdiction>
 }
 
+/** Who wants to listen, and to what. */
+export interface Listening {
+  readonly tenant: TenantId
+  readonly principal: Principal
+  /** The name of its session, where it has one. */
+  readonly session?: string
+  readonly wants: Wants
+}
+
 export type Connected =
   /** Changes will arrive on this socket, which is not yet accepted. */
   { readonly ok: true; readonly socket: WebSocket } | { readonly ok: false; readonly problem: Full | "unreachable" }
@@ -19,8 +28,12 @@ export type Connected =
 export interface ChangesClient {
   /** Tells all who listen at this moment, and want to know. */
   publish(tenant: TenantId, change: Change): Promise<void>
-  /** Begins to listen. */
-  connect(tenant: TenantId, principal: Principal, wants: Wants): Promise<Connected>
+  /** Begins to listen; as a session, in the place of its stream before. */
+  connect(listening: Listening): Promise<Connected>
+  /** Changes what the stream of a session is told of, or ends it; where it has none, there is nothing to do. */
+  subscribe(tenant: TenantId, session: string, uris: readonly string[]): Promise<void>
+  unsubscribe(tenant: TenantId, session: string, uri: string): Promise<void>
+  dismiss(tenant: TenantId, session: string): Promise<void>
 }
 
 /** @example createChangesClient({ namespace: env.CHANGES, jurisdictions: new Map() }) */
@@ -39,17 +52,22 @@ export function createChangesClient({ namespace, jurisdictions }: ChangesOptions
     return webSocket ? { ok: true, socket: webSocket } : { ok: false, problem: Full.parse(statusText) }
   }
 
+  async function tell(tenant: TenantId, verb: (bus: DurableObjectStub<Changes>) => Promise<void>): Promise<void> {
+    try {
+      await verb(await busOf(tenant))
+    } catch (error) {
+      log({ event: "fault", name: "changes", error: errorName(error) })
+    }
+  }
+
   return {
-    async publish(tenant, change) {
+    publish: (tenant, change) => tell(tenant, (bus) => bus.publish(change)),
+    subscribe: (tenant, session, uris) => tell(tenant, (bus) => bus.subscribe(session, uris)),
+    unsubscribe: (tenant, session, uri) => tell(tenant, (bus) => bus.unsubscribe(session, uri)),
+    dismiss: (tenant, session) => tell(tenant, (bus) => bus.dismiss(session)),
+    async connect({ tenant, principal, ...listening }) {
       try {
-        await (await busOf(tenant)).publish(change)
-      } catch (error) {
-        log({ event: "fault", name: "announce", error: errorName(error) })
-      }
-    },
-    async connect(tenant, principal, wants) {
-      try {
-        return await connect(tenant, { principal: await objectName("listener", principal), wants })
+        return await connect(tenant, { ...listening, principal: await objectName("listener", principal) })
       } catch (error) {
         log({ event: "fault", name: "listen", error: errorName(error) })
         return { ok: false, problem: "unreachable" }

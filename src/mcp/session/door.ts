@@ -1,8 +1,9 @@
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server"
+import type { ChangesClient } from "../changes/index.ts"
 import type { Entrance, Exchange } from "../exchange.ts"
 import { rpcError } from "../rpc-error.ts"
 import { type OpenSession, type Owner, type Sessions, SessionUnreachable } from "./sessions.ts"
-import { openStream } from "./stream.ts"
+import { changeSubscription, isSubscription, openStream } from "./stream.ts"
 
 const SESSION_ID = "mcp-session-id"
 
@@ -42,11 +43,15 @@ export async function beginSession(answer: Response, exchange: Exchange, session
 /** Answers a message to a session. */
 export async function answerMessage(
   { headers }: Request,
-  { identity, audience, metadata, expiresAt, hearing, body, called, parts }: Exchange,
+  exchange: Exchange,
   session: OpenSession | undefined,
+  changes: ChangesClient | undefined,
 ): Promise<Response> {
   if (!session) return noSession()
+  const { identity, audience, metadata, expiresAt, hearing, body, called, parts } = exchange
   if (UNHEARD.includes(called.method)) return new Response(null, { status: 202 })
+  if (changes && isSubscription(exchange))
+    return reaching(async () => (await changeSubscription(exchange, session, changes)) ?? noSession())
   const passed = [...headers].filter(([name]) => PASSED_HEADERS.includes(name))
   const entrance = { identity, audience, metadata, expiresAt, hearing }
   const request = { ...entrance, headers: Object.fromEntries(passed), body, home: parts.home() }
@@ -54,13 +59,18 @@ export async function answerMessage(
 }
 
 /** Answers a request without a message: the end of a session, or its stream. */
-export async function answerBodiless({ method }: Request, session: OpenSession | undefined): Promise<Response> {
+export async function answerBodiless(
+  request: Request,
+  entrance: Entrance,
+  session: OpenSession | undefined,
+  changes: ChangesClient | undefined,
+): Promise<Response> {
   if (!session) return noSession()
-  switch (method) {
+  switch (request.method) {
     case "DELETE":
       return reaching(async () => ((await session.end()) ? new Response(null, { status: 204 }) : noSession()))
     case "GET":
-      return openStream(session)
+      return reaching(async () => (await openStream(request, entrance, session, changes)) ?? noSession())
     default:
       return rpcError(405, -32_000, "Send requests by POST, or end the session by DELETE.", { Allow: "POST, DELETE" })
   }

@@ -1,4 +1,6 @@
 import { DurableObject } from "cloudflare:workers"
+import { mayName } from "../changes/index.ts"
+import type { Subscribed } from "./message.ts"
 
 /** A principal's sessions at one time. The oldest ends where another begins beyond it. */
 export const MOST_SESSIONS = 100
@@ -8,6 +10,8 @@ const KEY = "sessions"
 interface Entry {
   readonly name: string
   readonly expiresAt: number
+  /** What it subscribed to, which {@link mayName} bounds. */
+  readonly resources?: readonly string[]
 }
 
 /**
@@ -35,6 +39,30 @@ export class SessionList extends DurableObject {
 
   has(name: string): boolean {
     return this.#living().some((entry) => entry.name === name)
+  }
+
+  /** What a session subscribed to; `undefined` where it has ended. */
+  resources(name: string): readonly string[] | undefined {
+    const entry = this.#living().find((one) => one.name === name)
+    return entry && (entry.resources ?? [])
+  }
+
+  subscribe(name: string, uri: string): Subscribed {
+    return this.#change(name, (resources) => [...new Set([...resources, uri])])
+  }
+
+  unsubscribe(name: string, uri: string): Subscribed {
+    return this.#change(name, (resources) => resources.filter((one) => one !== uri))
+  }
+
+  #change(name: string, change: (resources: readonly string[]) => readonly string[]): Subscribed {
+    const before = this.resources(name)
+    if (!before) return "ended"
+    const resources = change(before)
+    if (!mayName(resources)) return "full"
+    if (resources.length !== before.length)
+      this.#write(this.#living().map((entry) => (entry.name === name ? { ...entry, resources } : entry)))
+    return "done"
   }
 
   override alarm(): void {

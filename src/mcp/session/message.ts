@@ -34,6 +34,9 @@ export interface SessionStub {
   end(): Promise<void>
 }
 
+/** What came of a change of what a session subscribes to. */
+export type Subscribed = "done" | "full" | "ended"
+
 /** What the Worker and a session's object need of its principal's list. */
 export interface SessionListStub {
   /** Adds a session, and gives the names of those that have to end for it. */
@@ -41,4 +44,8 @@ export interface SessionListStub {
   /** Takes a session off, and says whether it was on. */
   remove(name: string): Promise<boolean>
   has(name: string): Promise<boolean>
+  /** What a session subscribed to; `undefined` where it has ended. */
+  resources(name: string): Promise<readonly string[] | undefined>
+  subscribe(name: string, uri: string): Promise<Subscribed>
+  unsubscribe(name: string, uri: string): Promise<Subscribed>
 }

@@ -3,7 +3,8 @@ import type { TenantId } from "../../brands.ts"
 import { errorName } from "../../error-name.ts"
 import { type Namespace, objectName } from "../../ledger/index.ts"
 import type { Home, Opened, Pseudonyms, Reason, Sealer } from "../../seal/index.ts"
-import type { Session, SessionListStub, SessionRequest, SessionStub } from "./message.ts"
+import type { ChangesClient } from "../changes/index.ts"
+import type { Session, SessionListStub, SessionRequest, SessionStub, Subscribed } from "./message.ts"
 import { Opening, readOpening } from "./opening.ts"
 
 /** A session's whole life, in milliseconds; then its client begins another. */
@@ -25,8 +26,10 @@ export type SessionEvent =
 
 /** A session that the caller may use, as far as its id tells; whether it was ended, its object or list knows. */
 export interface OpenSession extends Session {
-  /** Whether it was neither ended nor displaced. */
-  isLiving(): Promise<boolean>
+  /** What it subscribed to; `undefined` where it has ended. */
+  resources(): Promise<readonly string[] | undefined>
+  subscribe(uri: string): Promise<Subscribed>
+  unsubscribe(uri: string): Promise<Subscribed>
   /** Passes a message on and gives its answer; `undefined` where the session has ended. */
   serve(request: Omit<SessionRequest, "session">): Promise<Response | undefined>
   /** Ends it for good, and says whether it was still living. */
@@ -51,6 +54,8 @@ export interface SessionsOptions {
   readonly sealer: Sealer
   readonly objects: Namespace<SessionStub>
   readonly lists: Namespace<SessionListStub>
+  /** Where their streams listen; absent: they have none. */
+  readonly changes: ChangesClient | undefined
   readonly jurisdictions: ReadonlyMap<TenantId, DurableObjectJurisdiction>
   readonly now: () => number
   readonly pseudonyms: Pseudonyms
@@ -59,7 +64,7 @@ export interface SessionsOptions {
 
 /** Makes the Worker's side of sessions. */
 export function createSessions(options: SessionsOptions): Sessions {
-  const { sealer, objects, lists, jurisdictions, now, pseudonyms, observe } = options
+  const { sealer, objects, lists, changes, jurisdictions, now, pseudonyms, observe } = options
 
   function at<Stub>(namespace: Namespace<Stub>, { tenant }: Owner, name: string): Stub {
     const jurisdiction = jurisdictions.get(tenant)
@@ -87,8 +92,13 @@ export function createSessions(options: SessionsOptions): Sessions {
     }
   }
 
+  /** Its object and its stream; the list knows already. */
+  async function close(owner: Owner, name: string): Promise<void> {
+    await Promise.all([reach(at(objects, owner, name).end()), changes?.dismiss(owner.tenant, name)])
+  }
+
   async function displace(owner: Owner, name: string): Promise<void> {
-    await reach(at(objects, owner, name).end())
+    await close(owner, name)
     change(owner, "displaced")
   }
 
@@ -116,10 +126,18 @@ export function createSessions(options: SessionsOptions): Sessions {
       const session = { id, name, list, opening, expiresAt }
       return {
         ...session,
-        async isLiving() {
-          const isLiving = await reach(at(lists, owner, list).has(name))
-          if (!isLiving) refuse(owner, "ended")
-          return isLiving
+        async resources() {
+          return (await reach(at(lists, owner, list).resources(name))) ?? refuse(owner, "ended")
+        },
+        async subscribe(uri) {
+          const subscribed = await reach(at(lists, owner, list).subscribe(name, uri))
+          if (subscribed === "ended") refuse(owner, "ended")
+          return subscribed
+        },
+        async unsubscribe(uri) {
+          const subscribed = await reach(at(lists, owner, list).unsubscribe(name, uri))
+          if (subscribed === "ended") refuse(owner, "ended")
+          return subscribed
         },
         async serve(request) {
           const answer = await reach(at(objects, owner, name).serve({ ...request, session }))
@@ -127,7 +145,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         },
         async end() {
           const wasLiving = await reach(at(lists, owner, list).remove(name))
-          await reach(at(objects, owner, name).end())
+          await close(owner, name)
           if (wasLiving) change(owner, "ended")
           else refuse(owner, "ended")
           return wasLiving
