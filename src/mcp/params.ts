@@ -7,8 +7,6 @@ const Listing = z.looseObject({ cursor: z.string().optional() })
 const SHAPES = new Map<string | undefined, z.ZodType>([
   ["prompts/get", z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.string()).optional() })],
   ["resources/read", z.looseObject({ uri: z.string() })],
-  ["resources/subscribe", z.looseObject({ uri: z.string() })],
-  ["resources/unsubscribe", z.looseObject({ uri: z.string() })],
   ["subscriptions/listen", z.looseObject({ notifications: Wants })],
   ["tools/list", Listing],
   ["prompts/list", Listing],

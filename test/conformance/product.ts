@@ -29,6 +29,8 @@ export const FOR_ANY_SERVER: Readonly<Record<"2026-07-28" | "2025-11-25", readon
     ["tools-list"],
     ["server-sse-multiple-streams"],
     ["resources-list"],
+    ["resources-subscribe"],
+    ["resources-unsubscribe"],
     ["prompts-list"],
     ["dns-rebinding-protection"],
     ["server-session-lifecycle"],

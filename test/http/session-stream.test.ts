@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js"
@@ -11,6 +12,9 @@ import { call, resultOf } from "../support/mcp.ts"
 import { type Running, startWorker } from "../support/workerd.ts"
 
 const PUBLIC_URL = "https://waxseal.example"
+/** What was told to others by now would be here by then. */
+const GRACE_MS = 200
+
 const URI = "waxseal://created"
 const UPDATED = { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: URI } }
 
@@ -132,6 +136,7 @@ it("a session hears of what it subscribed to, before its stream opened or after,
   expect(await subscribe(former, URI, "unsubscribe")).toEqual(DONE)
   await create(1, "told in sessions")
   await settle("after it")
+  await sleep(GRACE_MS)
   const both = [UPDATED, UPDATED]
   await vi.waitFor(() => expect(heard.map(({ messages }) => messages)).toEqual([both, both, [], []]))
 })
@@ -186,6 +191,7 @@ it("nobody opens or changes the stream of another's session", async () => {
     expect(await subscribe(stolen)).toMatchObject({ error: { code: -32_001 } })
   }
   await settle("not for mallory")
+  await sleep(GRACE_MS)
   expect(events.messages).toEqual([])
 })
 
@@ -194,9 +200,10 @@ it("a neighbour's session hears of its own tenant alone", async () => {
   const session = await begin(neighbour)
   await subscribe(session)
   const events = await stream(session)
-  await create(0, "private")
+  await settle("private")
   await create(1, "its own", neighbour)
   await vi.waitFor(() => expect(events.messages.length).toBeGreaterThan(0))
+  await sleep(GRACE_MS)
   expect(events.messages).toEqual([UPDATED])
 })
 

@@ -45,10 +45,11 @@ export function isSubscription({ called: { id, method } }: Exchange): boolean {
  * @returns `undefined` where the session has ended
  */
 export async function changeSubscription(
-  { identity: { tenant }, called: { id, method, target: uri = "" } }: Exchange,
+  { identity: { tenant }, called: { id, method, target: uri } }: Exchange,
   session: OpenSession,
   changes: ChangesClient,
 ): Promise<Response | undefined> {
+  if (uri === undefined) return rpcError(400, -32_602, "Invalid params.uri: a subscription names a resource.", {}, id)
   const subscribes = method === "resources/subscribe"
   switch (await (subscribes ? session.subscribe(uri) : session.unsubscribe(uri))) {
     case "ended":
