@@ -92,6 +92,12 @@ export function createSessions(options: SessionsOptions): Sessions {
     }
   }
 
+  async function subscribed(owner: Owner, call: Promise<Subscribed>): Promise<Subscribed> {
+    const answer = await reach(call)
+    if (answer === "ended") refuse(owner, "ended")
+    return answer
+  }
+
   /** Its object and its stream; the list knows already. */
   async function close(owner: Owner, name: string): Promise<void> {
     await Promise.all([reach(at(objects, owner, name).end()), changes?.dismiss(owner.tenant, name)])
@@ -129,16 +135,8 @@ export function createSessions(options: SessionsOptions): Sessions {
         async resources() {
           return (await reach(at(lists, owner, list).resources(name))) ?? refuse(owner, "ended")
         },
-        async subscribe(uri) {
-          const subscribed = await reach(at(lists, owner, list).subscribe(name, uri))
-          if (subscribed === "ended") refuse(owner, "ended")
-          return subscribed
-        },
-        async unsubscribe(uri) {
-          const subscribed = await reach(at(lists, owner, list).unsubscribe(name, uri))
-          if (subscribed === "ended") refuse(owner, "ended")
-          return subscribed
-        },
+        subscribe: (uri) => subscribed(owner, at(lists, owner, list).subscribe(name, uri)),
+        unsubscribe: (uri) => subscribed(owner, at(lists, owner, list).unsubscribe(name, uri)),
         async serve(request) {
           const answer = await reach(at(objects, owner, name).serve({ ...request, session }))
           return answer ?? refuse(owner, "ended")
