@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test"
 import { env } from "cloudflare:workers"
-import { beforeEach, expect, it, vi } from "vitest"
+import { beforeEach, describe, expect, it, vi } from "vitest"
 import type { Principal, TenantId } from "../../../src/brands.ts"
 import { objectName } from "../../../src/ledger/index.ts"
 import type { Change, Wants } from "../../../src/mcp/changes/change.ts"
@@ -30,8 +30,13 @@ async function bus(of = tenant): Promise<DurableObjectStub<Changes>> {
 }
 
 /** Joins, and keeps what it hears. */
-async function join(wants = WANTS, principal = "alice", of = tenant) {
-  const connected = await changes.connect({ tenant: of, principal: principal as Principal, wants })
+async function join(wants = WANTS, principal = "alice", of = tenant, session?: string) {
+  const connected = await changes.connect({
+    tenant: of,
+    principal: principal as Principal,
+    wants,
+    ...(session !== undefined && { session }),
+  })
   if (!connected.ok) throw new Error(connected.problem)
   const { socket } = connected
   const heard: unknown[] = []
@@ -148,6 +153,48 @@ it("carries the largest wants, through an eviction too", async () => {
   const last: Change = { kind: "resource_updated", uri: uris[63] ?? "" }
   await changes.publish(tenant, last)
   await soon(() => expect(heard).toEqual([last]))
+})
+
+describe("the stream of a session", () => {
+  const LISTS: Wants = { toolsListChanged: true }
+  const other: Change = { kind: "resource_updated", uri: "test://other" }
+
+  it("is told of what it subscribes to while it is open, through evictions", async () => {
+    const { heard } = await join(LISTS, "alice", tenant, "session")
+    const { heard: strange } = await join(LISTS, "alice", tenant, "another")
+    await changes.subscribe(tenant, "session", [URI, "test://other"])
+    await evictDurableObject(await bus())
+    await changes.publish(tenant, UPDATED)
+    await changes.unsubscribe(tenant, "session", URI)
+    await evictDurableObject(await bus())
+    for (const change of [UPDATED, other]) await changes.publish(tenant, change)
+    await settle()
+    await soon(() => expect([heard, strange]).toEqual([[UPDATED, other], []]))
+  })
+
+  it("gives way to the next, which counts in its place", async () => {
+    await Promise.all(Array.from({ length: 31 }, () => join()))
+    const before = await join(LISTS, "alice", tenant, "session")
+    const after = await join(LISTS, "alice", tenant, "session")
+    await soon(() => expect([before.closed, after.closed]).toEqual([[1000], []]))
+  })
+
+  it("never grows beyond what a listener may name", async () => {
+    const { heard } = await join(LISTS, "alice", tenant, "session")
+    const uris = Array.from({ length: 64 }, (_, index) => `test://${index}`)
+    await changes.subscribe(tenant, "session", uris)
+    await changes.subscribe(tenant, "session", [URI])
+    await changes.publish(tenant, UPDATED)
+    await changes.publish(tenant, { kind: "resource_updated", uri: "test://63" })
+    await soon(() => expect(heard).toEqual([{ kind: "resource_updated", uri: "test://63" }]))
+  })
+
+  it("is ended with its session, and no other", async () => {
+    const { closed } = await join(LISTS, "alice", tenant, "session")
+    const { closed: open } = await join(LISTS, "alice", tenant, "another")
+    await changes.dismiss(tenant, "session")
+    await soon(() => expect([closed, open]).toEqual([[1000], []]))
+  })
 })
 
 it("ends its listeners' sockets when it crashes", async () => {
