@@ -229,6 +229,18 @@ it("the session's object sleeps while its client only listens", async () => {
   expect(await objects()).not.toEqual(before)
 })
 
+it("where there are no sessions, a client of 2025-11-25 is not told that it may subscribe", async () => {
+  const bindings = { ...identity.bindings, PUBLIC_URL, LEGACY: "stateless" }
+  const stateless = await startWorker({ bindings, storage: join(storage, "stateless") })
+  const client = new Client({ name: "waxseal-test", version: "1.0.0" })
+  const requestInit = { headers: { authorization: `Bearer ${token}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${stateless.url}/mcp`), { requestInit }))
+  expect(client.getServerCapabilities()?.resources).toEqual({ listChanged: false, subscribe: false })
+  await expect(client.subscribeResource({ uri: URI })).rejects.toThrow()
+  await client.close()
+  await stateless.kill()
+})
+
 it("a stream is for those who accept one, and in a session", async () => {
   const session = await begin()
   const plain = { ...session.headers, authorization: `Bearer ${token}` }

@@ -30,7 +30,8 @@ export async function openStream(
   const resources = await session.resources()
   if (!resources) return undefined
   await changes.subscribe(tenant, session.name, resources)
-  return new Response(carry(joined.socket, new ChangeEvents(), expiresAt), { headers: HEADERS })
+  const until = Math.min(expiresAt, session.expiresAt)
+  return new Response(carry(joined.socket, new ChangeEvents(), until), { headers: HEADERS })
 }
 
 /** Whether a request changes what its session is told of. */
