@@ -187,6 +187,7 @@ it.each([
 it.each([
   ["65 resources", { resourceSubscriptions: Array.from({ length: 65 }, (_, index) => `test://${index}`) }],
   ["resources of 4,097 bytes", { resourceSubscriptions: ["é".repeat(2_048), "x"] }],
+  ["no URI", { resourceSubscriptions: ["waxseal://created", "not \u0001 one"] }],
   ["no list", { resourceSubscriptions: "waxseal://created" }],
   ["nothing that is a filter", "all"],
 ])("a listener that names %s is told what is wrong", async (_, notifications) => {

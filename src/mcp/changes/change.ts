@@ -14,13 +14,16 @@ export const Change = z.discriminatedUnion("kind", [
 ])
 export type Change = z.infer<typeof Change>
 
+/** RFC 3986 has no place for white space, quotes, backslashes or what cannot be seen; JSON writes the rest as it is. */
+const Uri = z.string().regex(/^[^\p{C}\s"\\]+$/u, "is no URI")
+
 /** What one listener wants to be told of (basic/patterns/subscriptions: Notification Filter). */
 export const Wants = z.object({
   toolsListChanged: z.boolean().exactOptional(),
   promptsListChanged: z.boolean().exactOptional(),
   resourcesListChanged: z.boolean().exactOptional(),
   resourceSubscriptions: z
-    .array(z.string())
+    .array(Uri)
     .max(MOST_URIS, `names more than ${MOST_URIS} resources; listen to fewer`)
     .refine((uris) => bytesOf(uris) <= MOST_URI_BYTES, `is longer than ${MOST_URI_BYTES} bytes; listen to fewer`)
     .exactOptional(),

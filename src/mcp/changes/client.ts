@@ -48,8 +48,9 @@ export function createChangesClient({ namespace, jurisdictions }: ChangesOptions
     // Sockets come with a fetch alone, and what goes with one must be in its address.
     const url = `https://changes/?${new URLSearchParams({ listener: JSON.stringify(listener) })}`
     const bus = await busOf(tenant)
-    const { webSocket, statusText } = await bus.fetch(url, { headers: { Upgrade: "websocket" } })
-    return webSocket ? { ok: true, socket: webSocket } : { ok: false, problem: Full.parse(statusText) }
+    const response = await bus.fetch(url, { headers: { Upgrade: "websocket" } })
+    const { webSocket: socket } = response
+    return socket ? { ok: true, socket } : { ok: false, problem: Full.parse(await response.text()) }
   }
 
   async function tell(tenant: TenantId, verb: (bus: DurableObjectStub<Changes>) => Promise<void>): Promise<void> {

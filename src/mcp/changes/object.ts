@@ -37,7 +37,7 @@ export class Changes extends DurableObject {
     )
     if (session !== undefined) this.dismiss(session)
     const full = this.#full(principal)
-    if (full) return new Response(null, { status: 429, statusText: full })
+    if (full) return new Response(full, { status: 429 })
     const { 0: outer, 1: inner } = new WebSocketPair()
     this.ctx.acceptWebSocket(inner, session === undefined ? [principal] : [principal, session])
     write(inner, wants)

@@ -56,7 +56,13 @@ export async function changeSubscription(
     case "ended":
       return undefined
     case "full":
-      return rpcError(400, -32_602, "The session subscribes to too much; unsubscribe from something first.", {}, id)
+      return rpcError(
+        400,
+        -32_602,
+        "The session cannot subscribe to that too; name a URI, and unsubscribe from others first.",
+        {},
+        id,
+      )
     case "done":
       await (subscribes
         ? changes.subscribe(tenant, session.name, [uri])
