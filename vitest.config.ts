@@ -15,7 +15,10 @@ export default defineConfig({
               compatibilityFlags: ["enable_request_signal", "request_signal_passthrough"],
               durableObjects: {
                 LEDGER: { className: "Ledger", useSQLite: true },
+                CHANGES: { className: "Changes", useSQLite: true },
                 REGISTRY: { className: "Registry", useSQLite: true },
+                SESSIONS: { className: "Session", useSQLite: true },
+                SESSION_LISTS: { className: "SessionList", useSQLite: true },
               },
             },
           }),

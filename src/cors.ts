@@ -5,7 +5,7 @@
 import { problem } from "./problem.ts"
 
 /** Headers of an answer that a page's script may read. */
-const EXPOSED = "WWW-Authenticate, Retry-After"
+const EXPOSED = "WWW-Authenticate, Retry-After, Mcp-Session-Id"
 const PREFLIGHT_SECONDS = "600"
 
 /**
@@ -34,7 +34,7 @@ function preflight(request: Request): Response {
   return new Response(null, {
     status: 204,
     headers: {
-      "Access-Control-Allow-Methods": "GET, POST",
+      "Access-Control-Allow-Methods": "GET, POST, DELETE",
       "Access-Control-Allow-Headers": request.headers.get("Access-Control-Request-Headers") ?? "",
       "Access-Control-Max-Age": PREFLIGHT_SECONDS,
     },

@@ -1,5 +1,6 @@
 import { MCP_SCOPES } from "./auth/index.ts"
-import { type CreateServer, createMcpEndpoint, MCP_PATH } from "./mcp/endpoint.ts"
+import { createMcpEndpoint, MCP_PATH } from "./mcp/endpoint.ts"
+import type { CreateServer } from "./mcp/sdk.ts"
 import type { Resource } from "./resource.ts"
 
 /**
@@ -17,8 +18,9 @@ export function mcpResource(createServer: CreateServer): Resource {
     route: MCP_PATH,
     scopes: MCP_SCOPES,
     serve(request, { base, services, context }) {
-      const { verifier, mcpRateLimiter: rateLimiter, mcpParts } = services
-      return endpoint(request, { base, verifier, rateLimiter, parts: mcpParts(request, context) })
+      const { verifier, mcpRateLimiter: rateLimiter, legacy, changes, homeOf, mcpParts } = services
+      const parts = mcpParts(() => homeOf(request), context)
+      return endpoint(request, { base, verifier, rateLimiter, legacy, changes, parts })
     },
   }
 }

@@ -3,9 +3,14 @@
  * a token, an argument or a principal; a keyed hash where one must be recognised.
  */
 import type { ApiEvent } from "./api/index.ts"
+import type { SessionEvent } from "./mcp/session/index.ts"
 import type { OperationEvent } from "./operation/index.ts"
 
-export type LogEvent = OperationEvent | ApiEvent | { readonly event: "misconfigured"; readonly problem: string }
+export type LogEvent =
+  | OperationEvent
+  | ApiEvent
+  | SessionEvent
+  | { readonly event: "misconfigured"; readonly problem: string }
 
 /** Writes one line to the platform's log. */
 export function log(event: LogEvent): void {
@@ -38,7 +43,10 @@ function decision(event: LogEvent): string {
     case "redeem":
     case "keyed_operation":
       return event.outcome
+    case "session":
+      return event.change
     case "state_refused":
+    case "session_refused":
       return event.reason
     case "fault":
       return event.error

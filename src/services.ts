@@ -1,10 +1,18 @@
 import type { ApiParts } from "./api/index.ts"
 import { createVerifier, jurisdictionsOf, type Verifier } from "./auth/index.ts"
-import { chooseHome, createKeyedLedgerClient, createLedgerClient, type Ledger } from "./ledger/index.ts"
+import { chooseHome, createKeyedLedgerClient, createLedgerClient, type Ledger, type Namespace } from "./ledger/index.ts"
+import { type Changes, type ChangesClient, createChangesClient } from "./mcp/changes/index.ts"
+import {
+  createSessions,
+  type SessionEvent,
+  type SessionListStub,
+  type SessionStub,
+  type Sessions,
+} from "./mcp/session/index.ts"
 import { createObserver } from "./observe.ts"
 import type { RuntimeParts } from "./operation/index.ts"
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts"
-import { createPseudonyms, createResultBox, createSealer, listKeys } from "./seal/index.ts"
+import { createPseudonyms, createResultBox, createSealer, type Home, listKeys } from "./seal/index.ts"
 import type { Settings } from "./settings.ts"
 
 /** A request as the platform delivers it, with what it says of where the request entered. */
@@ -13,6 +21,11 @@ export type Incoming = Request<unknown, IncomingRequestCfProperties>
 /** What a Worker of this library needs bound, and what it may have; without the limits nobody is limited. */
 export interface Bindings {
   readonly LEDGER: DurableObjectNamespace<Ledger>
+  /** A class made by `sessionOf`, and `SessionList`: both, or 2025-era clients are served without sessions. */
+  readonly SESSIONS?: Namespace<SessionStub>
+  readonly SESSION_LISTS?: Namespace<SessionListStub>
+  /** Where changes are announced; without it nobody can listen. */
+  readonly CHANGES?: DurableObjectNamespace<Changes>
   readonly MCP_RATE_LIMIT?: RateLimit
   readonly API_RATE_LIMIT?: RateLimit
   /** Where events are counted; without it they are log lines alone. */
@@ -23,8 +36,14 @@ export interface Bindings {
 export interface Services {
   readonly verifier: Verifier
   readonly mcpRateLimiter: RateLimiter
+  /** How 2025-era clients are served at `/mcp`: with sessions, without any, or not at all. */
+  readonly legacy: Sessions | "stateless" | "reject"
+  /** What clients of `/mcp` may listen to. */
+  readonly changes: ChangesClient | undefined
+  /** Where an operation that begins with this request has its record. */
+  readonly homeOf: (request: Incoming) => Home
   /** What operations at `/mcp` run on, for one request. */
-  readonly mcpParts: (request: Incoming, context: ExecutionContext) => RuntimeParts
+  readonly mcpParts: (home: () => Home, context: Pick<ExecutionContext, "waitUntil">) => RuntimeParts
   /** What `/v1` runs on, for one request. */
   readonly apiParts: (request: Incoming) => ApiParts
 }
@@ -44,7 +63,9 @@ function createServices(settings: Settings, env: Bindings): Services {
   const observe = createObserver(env.METRICS)
   const pseudonyms = createPseudonyms({ ring, now })
   const results = createResultBox({ ring, now, random })
-  const ledgerAt = { namespace: env.LEDGER, jurisdictions: jurisdictionsOf(settings) }
+  const jurisdictions = jurisdictionsOf(settings)
+  const changes = env.CHANGES && createChangesClient({ namespace: env.CHANGES, jurisdictions })
+  const ledgerAt = { namespace: env.LEDGER, jurisdictions }
   const mcp = {
     sealer: createSealer({ purpose: "mcp", ring, now, random }),
     ledger: createLedgerClient({ ...ledgerAt, purpose: "mcp" }),
@@ -68,10 +89,13 @@ function createServices(settings: Settings, env: Bindings): Services {
       random,
       observe,
     }),
-    mcpParts: (request, context) => ({
+    changes,
+    legacy: legacyOf(settings, env, changes, observe),
+    homeOf,
+    mcpParts: (home, context) => ({
       ...mcp,
       results,
-      home: () => homeOf(request),
+      home,
       now,
       random,
       ttlSeconds: stateTtlSeconds,
@@ -80,6 +104,28 @@ function createServices(settings: Settings, env: Bindings): Services {
       observe,
     }),
   }
+}
+
+function legacyOf(
+  settings: Settings,
+  env: Bindings,
+  changes: ChangesClient | undefined,
+  observe: (event: SessionEvent) => void,
+): Services["legacy"] {
+  const { legacy, ring } = settings
+  const { SESSIONS: objects, SESSION_LISTS: lists } = env
+  if (legacy !== "interactive") return legacy
+  if (!objects || !lists) return "stateless"
+  return createSessions({
+    sealer: createSealer({ purpose: "session", ring, now, random }),
+    objects,
+    lists,
+    changes,
+    jurisdictions: jurisdictionsOf(settings),
+    now,
+    pseudonyms: createPseudonyms({ ring, now }),
+    observe,
+  })
 }
 
 /** Stands still between I/O, as the platform has it; the ledger's object has the last word on time. */

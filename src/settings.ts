@@ -36,6 +36,8 @@ export interface Settings {
   readonly ledgerShards: number
   /** By the tenant as its claim spells it, or by the issuer where no claim is configured. */
   readonly jurisdictions: ReadonlyMap<string, Jurisdiction>
+  /** How clients of MCP revisions before 2026-07-28 are served: with sessions, without any, or not at all. */
+  readonly legacy: "interactive" | "stateless" | "reject"
   readonly demo: DemoSettings
 }
 
@@ -91,6 +93,7 @@ export function readSettings(env: object): SettingsResult {
       stateTtlSeconds: values.STATE_TTL_SECONDS,
       ledgerShards: values.LEDGER_SHARDS,
       jurisdictions: values.JURISDICTIONS,
+      legacy: values.LEGACY,
       demo: { prices: values.PRICES, budgets: values.BUDGETS, policyVersion: values.POLICY_VERSION, llm },
     },
   }
@@ -300,6 +303,8 @@ const NOT_URL = "must be an https URL (http on localhost only) without credentia
 const NOT_A_CLAIM = "must be the name of a claim without white space; remove it where the issuer is the tenant."
 const NOT_ORIGINS = "must be origins separated by commas, each as browsers send it, such as https://app.example.com."
 
+const NOT_LEGACY = "must be interactive, stateless or reject; remove it for the default, interactive."
+
 const environment = z.object({
   SEAL_KEYS: ring,
   PUBLIC_URL: text(isPublicUrl, NOT_PUBLIC_URL)
@@ -320,6 +325,7 @@ const environment = z.object({
   STATE_TTL_SECONDS: wholeNumber(1, 86_400).default(300),
   LEDGER_SHARDS: wholeNumber(1, 4_096).default(16),
   JURISDICTIONS: jurisdictions.default(new Map()),
+  LEGACY: z.enum(["interactive", "stateless", "reject"], NOT_LEGACY).default("interactive"),
   PRICES: amounts.default(new Map()),
   BUDGETS: amounts.default(new Map()),
   POLICY_VERSION: text((version) => version !== "", "must not be empty; remove it for the default, 1.").default("1"),

@@ -10,10 +10,11 @@ export { Ledger } from "./ledger/index.ts"
 export { inquiryPrompt } from "./mcp/asking-prompt.ts"
 export { operationResource } from "./mcp/asking-resource.ts"
 export { inquiryTool, operationTool, type ToolConfig } from "./mcp/asking-tool.ts"
-export type { CreateServer } from "./mcp/endpoint.ts"
+export { type Announcer, announce, Changes } from "./mcp/changes/index.ts"
 export type { Called, Exchange } from "./mcp/exchange.ts"
 export {
   type Era,
+  type Exchanges,
   type Guard,
   type Offer,
   plainOffer,
@@ -22,7 +23,10 @@ export {
   serveOffers,
   serverOf,
 } from "./mcp/offer.ts"
+export type { CreateServer } from "./mcp/sdk.ts"
+export { SessionList } from "./mcp/session/index.ts"
 export { mcpResource } from "./mcp-resource.ts"
+export { type SessionClass, sessionOf } from "./mcp-session.ts"
 export {
   type Caller,
   type Commitment,

@@ -1,12 +1,18 @@
 import type { Identity } from "./identity.ts"
 
+/** A token that was verified: whom it names, and until when, in milliseconds since 1970. */
+export interface Grant {
+  readonly identity: Identity
+  readonly expiresAt: number
+}
+
 /** Tokens remembered at most: some hundreds of bytes each. */
 const CAPACITY = 4_096
 /** A token is verified again after this time, so that a key that has left the set stops working. */
 const LONGEST_MS = 300_000
 
 interface Remembered {
-  readonly identity: Identity
+  readonly grant: Grant
   readonly until: number
 }
 
@@ -18,22 +24,21 @@ interface Remembered {
 export class VerifiedTokens {
   readonly #remembered = new Map<string, Remembered>()
 
-  find(token: string, audience: string): Identity | undefined {
+  find(token: string, audience: string): Grant | undefined {
     const name = nameOf(token, audience)
     const found = this.#remembered.get(name)
     if (!found) return undefined
     this.#remembered.delete(name)
     if (Date.now() >= found.until) return undefined
     this.#remembered.set(name, found)
-    return found.identity
+    return found.grant
   }
 
-  /** @param expiry the token's `exp`, in seconds since 1970 */
-  keep(token: string, audience: string, identity: Identity, expiry: number): void {
+  keep(token: string, audience: string, grant: Grant): void {
     const [oldest] = this.#remembered.keys()
     if (oldest !== undefined && this.#remembered.size >= CAPACITY) this.#remembered.delete(oldest)
-    const until = Math.min(expiry * 1_000, Date.now() + LONGEST_MS)
-    this.#remembered.set(nameOf(token, audience), { identity, until })
+    const until = Math.min(grant.expiresAt, Date.now() + LONGEST_MS)
+    this.#remembered.set(nameOf(token, audience), { grant, until })
   }
 }
 

@@ -1,12 +1,12 @@
 import { jwtVerify } from "jose"
 import type { AuthSettings } from "../settings.ts"
-import { anonymous, type Identity, identityFromClaims } from "./identity.ts"
+import { anonymous, identityFromClaims } from "./identity.ts"
 import { KeysUnavailable, keySource } from "./keys.ts"
 import { API_SCOPES, MCP_SCOPES } from "./scopes.ts"
-import { VerifiedTokens } from "./verified-tokens.ts"
+import { type Grant, VerifiedTokens } from "./verified-tokens.ts"
 
 export type Verified =
-  | { readonly ok: true; readonly identity: Identity }
+  | ({ readonly ok: true } & Grant)
   /** RFC 6750 3.1: without credentials there is no error to name. */
   | { readonly ok: false; readonly problem: "no_token" | "invalid_token" | "keys_unavailable" }
 
@@ -21,12 +21,15 @@ const CLOCK_TOLERANCE_SECONDS = 5
 
 /** Makes the verifier of one configuration. Make it once: it remembers the issuer's keys and the tokens it verified. */
 export function createVerifier(settings: AuthSettings): Verifier {
-  if (settings.mode === "none") return async () => ({ ok: true, identity: anonymous([...MCP_SCOPES, ...API_SCOPES]) })
+  if (settings.mode === "none") {
+    const identity = anonymous([...MCP_SCOPES, ...API_SCOPES])
+    return async () => ({ ok: true, identity, expiresAt: Number.POSITIVE_INFINITY })
+  }
   const { issuer, tenantClaim } = settings
   const key = keySource(settings.keys)
   const verifiedTokens = new VerifiedTokens()
 
-  async function verify(credentials: string, audience: string): Promise<Identity | undefined> {
+  async function verify(credentials: string, audience: string): Promise<Grant | undefined> {
     const { payload } = await jwtVerify(credentials, key, {
       issuer,
       audience,
@@ -35,16 +38,18 @@ export function createVerifier(settings: AuthSettings): Verifier {
       clockTolerance: CLOCK_TOLERANCE_SECONDS,
     })
     const identity = identityFromClaims(payload, tenantClaim)
-    if (identity && payload.exp !== undefined) verifiedTokens.keep(credentials, audience, identity, payload.exp)
-    return identity
+    if (!identity || payload.exp === undefined) return undefined
+    const grant = { identity, expiresAt: payload.exp * 1_000 }
+    verifiedTokens.keep(credentials, audience, grant)
+    return grant
   }
 
   return async (authorization, audience) => {
     const credentials = bearerToken(authorization)
     if (credentials === undefined) return { ok: false, problem: "no_token" }
     try {
-      const identity = verifiedTokens.find(credentials, audience) ?? (await verify(credentials, audience))
-      return identity ? { ok: true, identity } : { ok: false, problem: "invalid_token" }
+      const grant = verifiedTokens.find(credentials, audience) ?? (await verify(credentials, audience))
+      return grant ? { ok: true, ...grant } : { ok: false, problem: "invalid_token" }
     } catch (error) {
       return { ok: false, problem: error instanceof KeysUnavailable ? "keys_unavailable" : "invalid_token" }
     }

@@ -2,8 +2,8 @@ import { type GetPromptResult, ProtocolError, ProtocolErrorCode } from "@modelco
 import { type Inquiry, runInquiry } from "../operation/index.ts"
 import { convertedOnce } from "./converted-once.ts"
 import { createLegs } from "./legs.ts"
-import type { Offer } from "./offer.ts"
-import { askResult, NEEDS_NEWER_CLIENT, outcomeError, rethrown } from "./wire.ts"
+import { canAsk, type Offer } from "./offer.ts"
+import { askResult, CANNOT_ASK, outcomeError, rethrown } from "./wire.ts"
 
 /**
  * Offers an inquiry as a prompt; its result is the SDK's own `GetPromptResult`. An outcome other than a result is a
@@ -21,14 +21,17 @@ export function inquiryPrompt<Input>(
   return {
     method: "prompts/get",
     takes: (target) => target === name,
-    serve(exchange, era) {
-      const call = { method: "prompts/get", target: name, input: exchange.called.arguments } as const
-      const legs = createLegs(exchange, call, (leg, parts) => runInquiry(inquiry, leg, parts))
+    serve(exchanges) {
+      const legs = createLegs(
+        exchanges,
+        ({ called }) => ({ method: "prompts/get", target: name, input: called.arguments }),
+        (leg, parts) => runInquiry(inquiry, leg, parts),
+      )
       return {
         takeState: legs.takeState,
         register(server) {
           server.registerPrompt(name, { ...config, argsSchema }, async (_input, context) => {
-            if (era === "legacy") throw new ProtocolError(ProtocolErrorCode.InvalidRequest, NEEDS_NEWER_CLIENT)
+            if (!canAsk(exchanges)) throw new ProtocolError(ProtocolErrorCode.InvalidRequest, CANNOT_ASK)
             const end = await legs.end(context).catch(rethrown)
             switch (end.kind) {
               case "ask":

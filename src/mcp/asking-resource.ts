@@ -6,9 +6,10 @@ import {
 } from "@modelcontextprotocol/server"
 import type { Json } from "../brands.ts"
 import { type Operation, type Report, runOperation } from "../operation/index.ts"
+import type { Exchange } from "./exchange.ts"
 import { createLegs } from "./legs.ts"
-import type { Offer } from "./offer.ts"
-import { askResult, NEEDS_NEWER_CLIENT, outcomeError, rethrown } from "./wire.ts"
+import { canAsk, type Offer } from "./offer.ts"
+import { askResult, CANNOT_ASK, outcomeError, rethrown } from "./wire.ts"
 
 /**
  * Offers an operation as a resource template. The variables of the URI are its input; `contents` makes the resource of
@@ -32,22 +33,22 @@ export function operationResource<Input>(
   return {
     method: "resources/read",
     takes: (uri) => template.uriTemplate.match(uri) !== null,
-    serve(exchange, era) {
-      const uri = exchange.called.target ?? ""
-      const call = { method: "resources/read", target: uri, input: variables(template, uri) } as const
-      const legs = createLegs<never>(exchange, call, (leg, parts) => runOperation(operation, leg, parts))
+    serve(exchanges) {
+      const callOf = ({ called: { target: uri = "" } }: Exchange) =>
+        ({ method: "resources/read", target: uri, input: variables(template, uri) }) as const
+      const legs = createLegs<never>(exchanges, callOf, (leg, parts) => runOperation(operation, leg, parts))
       return {
         takeState: legs.takeState,
         register(server) {
           server.registerResource(name, template, config, async (_uri, _variables, context) => {
-            if (era === "legacy") throw new ProtocolError(ProtocolErrorCode.InvalidRequest, NEEDS_NEWER_CLIENT)
+            if (!canAsk(exchanges)) throw new ProtocolError(ProtocolErrorCode.InvalidRequest, CANNOT_ASK)
             const end = await legs.end(context).catch(rethrown)
             switch (end.kind) {
               case "ask":
                 return askResult(end)
               case "report":
                 if (!isShown(end.report)) throw outcomeError(end.report)
-                return resource(uri, config.mimeType, contents(end.report.data))
+                return resource(callOf(exchanges.of(context)).target, config.mimeType, contents(end.report.data))
               case "result":
                 return end.result
             }

@@ -22,8 +22,8 @@ import {
 import { convertedOnce } from "./converted-once.ts"
 import { observeFault } from "./fault.ts"
 import { createLegs } from "./legs.ts"
-import type { Offer } from "./offer.ts"
-import { askResult, NEEDS_NEWER_CLIENT } from "./wire.ts"
+import { canAsk, type Offer } from "./offer.ts"
+import { askResult, CANNOT_ASK } from "./wire.ts"
 
 /** How a tool is described to clients, in the SDK's own terms. */
 export interface ToolConfig {
@@ -89,17 +89,20 @@ function tool(
   return {
     method: "tools/call",
     takes: (target) => target === name,
-    serve(exchange, era) {
-      const call = { method: "tools/call", target: name, input: exchange.called.arguments } as const
-      const legs = createLegs(exchange, call, run)
+    serve(exchanges) {
+      const legs = createLegs(
+        exchanges,
+        ({ called }) => ({ method: "tools/call", target: name, input: called.arguments }),
+        run,
+      )
       return {
         takeState: legs.takeState,
         register(server) {
           server.registerTool(
             name,
-            exchange.called.hasState ? unguarded : guarded,
+            exchanges.only?.called.hasState ? unguarded : guarded,
             async (_input: unknown, context: ServerContext) =>
-              era === "legacy" ? errorResult(NEEDS_NEWER_CLIENT) : toolResult(await legs.end(context)),
+              canAsk(exchanges) ? toolResult(await legs.end(context)) : errorResult(CANNOT_ASK),
           )
         },
       }

@@ -1,10 +1,22 @@
-import { type AuthInfo, createMcpHandler, type McpServer } from "@modelcontextprotocol/server"
+import { isLegacyRequest } from "@modelcontextprotocol/server"
 import { metadataPath, refuse, type Verifier } from "../auth/index.ts"
 import { readBody } from "../body.ts"
 import type { RuntimeParts } from "../operation/index.ts"
 import { PERIOD_SECONDS, type RateLimiter } from "../rate-limit.ts"
-import { type Exchange, readCalled } from "./exchange.ts"
+import type { ChangesClient } from "./changes/index.ts"
+import { type Entrance, type Exchange, readCalled } from "./exchange.ts"
+import { listen } from "./listen.ts"
 import type { Era } from "./offer.ts"
+import { rpcError } from "./rpc-error.ts"
+import { type CreateServer, createSdk } from "./sdk.ts"
+import {
+  answerBodiless,
+  answerMessage,
+  beginSession,
+  isBeginning,
+  namedSession,
+  type Sessions,
+} from "./session/index.ts"
 
 /** Where the endpoint lives. */
 export const MCP_PATH = "/mcp"
@@ -18,58 +30,76 @@ export interface Surroundings {
   readonly base: string
   readonly verifier: Verifier
   readonly rateLimiter: RateLimiter
+  /** How clients of revisions before 2026-07-28 are served: with sessions, without any, or not at all. */
+  readonly legacy: Sessions | "stateless" | "reject"
+  /** Absent: nothing is announced here. */
+  readonly changes: ChangesClient | undefined
   readonly parts: RuntimeParts
 }
-
-/** Makes the server of one exchange: every request gets its own, and nothing outlives it. */
-export type CreateServer = (exchange: Exchange, era: Era) => McpServer
 
 /** Answers one request at the endpoint. */
 export type McpEndpoint = (request: Request, surroundings: Surroundings) => Promise<Response>
 
 /**
- * Makes the endpoint of one kind of server: method, identity, scope and body first, then the official SDK. Origins are
- * the Worker's business. Make it once; every request gets a server of its own from `createServer`.
+ * Makes the endpoint of one kind of server: method, identity, scope and body first, then the official SDK, or the
+ * session that a client of an earlier revision names. Origins are the Worker's business. Make it once; every request
+ * that no session answers gets a server of its own from `createServer`.
  */
 export function createMcpEndpoint(createServer: CreateServer): McpEndpoint {
-  // The SDK hands its factory the request and nothing else of ours.
-  const exchanges = new WeakMap<Request, Exchange>()
-  const sdk = createMcpHandler(({ era, requestInfo }) => {
-    const exchange = requestInfo && exchanges.get(requestInfo)
-    if (!exchange) throw new Error("A request reached the MCP server without passing its door.")
-    return createServer(exchange, era)
-  })
+  const sdk = { stateless: createSdk(createServer, "stateless"), reject: createSdk(createServer, "reject") }
+
   return async (request, surroundings) => {
-    const entered = await enter(request, surroundings)
-    if (entered instanceof Response) return entered
-    exchanges.set(request, entered)
-    return sdk.fetch(request, { parsedBody: entered.body, authInfo: authInfo(entered, surroundings) })
+    const { legacy, changes } = surroundings
+    const sessions = typeof legacy === "string" ? undefined : legacy
+    const openSession = sessions && namedSession(request.headers, sessions)
+    if (request.method !== "POST" && !openSession) return rpcError(405, -32_000, "Send requests by POST.", ALLOW_POST)
+
+    const entrance = await enter(request, surroundings)
+    if (entrance instanceof Response) return entrance
+    if (openSession && request.method !== "POST")
+      return answerBodiless(request, entrance, await openSession(entrance), changes)
+
+    const exchange = await readExchange(request, entrance)
+    if (exchange instanceof Response) return exchange
+    if (exchange.called.method === "subscriptions/listen" && !(await isLegacyRequest(request, exchange.body)))
+      return listen(createServer, request, exchange, changes)
+    if (typeof legacy === "string") return sdk[legacy](request, exchange)
+    const begins = isBeginning(exchange)
+    // The SDK tells the eras apart again, so it is asked only where a session may be concerned.
+    const isForSession = (begins || openSession) && (await isLegacyRequest(request, exchange.body))
+    if (isForSession && openSession && !begins)
+      return answerMessage(request, exchange, await openSession(entrance), changes)
+    const answer = await sdk.stateless(request, exchange)
+    return isForSession ? beginSession(answer, exchange, legacy) : answer
   }
 }
 
-/** What the SDK needs for its challenges. The access token itself goes no further than this door. */
-function authInfo({ identity }: Exchange, { base }: Surroundings): AuthInfo {
-  return {
-    token: "",
-    clientId: identity.principal,
-    scopes: [...identity.scopes],
-    resourceMetadataUrl: `${base}${metadataPath(MCP_PATH)}`,
-  }
-}
+const ALLOW_POST = { Allow: "POST" }
 
-async function enter(request: Request, surroundings: Surroundings): Promise<Exchange | Response> {
+/** Lets in whom the access token admits, as often as the limit allows. */
+async function enter(request: Request, surroundings: Surroundings): Promise<Entrance | Response> {
   const { base, verifier, rateLimiter, parts } = surroundings
   const audience = `${base}${MCP_PATH}`
   const metadata = `${base}${metadataPath(MCP_PATH)}`
-
-  if (request.method !== "POST") return rpcError(405, -32_000, "Send requests by POST.", { Allow: "POST" })
-
   const verified = await verifier(request.headers.get("authorization"), audience)
   if (!verified.ok) return refuse(verified, metadata)
-  if (!verified.identity.scopes.has("mcp")) return refuse({ problem: "insufficient_scope", scope: "mcp" }, metadata)
+  const { identity, expiresAt } = verified
+  if (!identity.scopes.has("mcp")) return refuse({ problem: "insufficient_scope", scope: "mcp" }, metadata)
+  if (!(await rateLimiter(identity.principal))) return tooMany()
+  return { identity, audience, metadata, expiresAt, hearing: hearing(surroundings), parts }
+}
 
-  if (!(await rateLimiter(verified.identity.principal))) return tooMany()
+/** Earlier revisions have a stream for it in a session alone. */
+function hearing({ changes, legacy }: Surroundings): ReadonlySet<Era> {
+  if (!changes) return NOBODY
+  return typeof legacy === "string" ? MODERN : EVERYBODY
+}
 
+const NOBODY = new Set<Era>()
+const MODERN = new Set<Era>(["modern"])
+const EVERYBODY = new Set<Era>(["modern", "legacy"])
+
+async function readExchange(request: Request, entrance: Entrance): Promise<Exchange | Response> {
   const body = await readBody(request, BODY_LIMIT_BYTES)
   switch (body.kind) {
     case "too_large":
@@ -86,7 +116,7 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
       if (Array.isArray(body.value)) return rpcError(400, -32_600, "Send one message a request; batches are not taken.")
       const called = readCalled(body.value)
       if (called.problem !== undefined) return rpcError(400, -32_602, called.problem, {}, called.id)
-      return { identity: verified.identity, audience, body: body.value, called, parts }
+      return { ...entrance, body: body.value, called }
     }
   }
 }
@@ -94,14 +124,4 @@ async function enter(request: Request, surroundings: Surroundings): Promise<Exch
 function tooMany(): Response {
   const headers = { "Retry-After": String(PERIOD_SECONDS) }
   return rpcError(429, -32_000, `Too many requests; try again in ${PERIOD_SECONDS} seconds.`, headers)
-}
-
-function rpcError(
-  status: number,
-  code: number,
-  message: string,
-  headers: Record<string, string> = {},
-  id: string | number | null = null,
-): Response {
-  return Response.json({ jsonrpc: "2.0", error: { code, message }, id }, { status, headers })
 }

@@ -1,17 +1,28 @@
 import { z } from "zod"
 import type { Identity } from "../auth/index.ts"
 import type { RuntimeParts } from "../operation/index.ts"
+import type { Era } from "./offer.ts"
 import { paramsProblem } from "./params.ts"
 
-/** One HTTP request at `/mcp`, after everything about it that stands in front of the SDK has been proven. */
-export interface Exchange {
+/** Who came to `/mcp`, and to which. */
+export interface Entrance {
   readonly identity: Identity
   /** What access tokens for this endpoint are issued for, and what state is bound to. */
   readonly audience: string
+  /** Where the endpoint describes itself (RFC 9728), for challenges. */
+  readonly metadata: string
+  /** When the access token ends that came with the request, in milliseconds since 1970. */
+  readonly expiresAt: number
+  /** Clients of which eras can be told of changes here. */
+  readonly hearing: ReadonlySet<Era>
+  readonly parts: RuntimeParts
+}
+
+/** One HTTP request at `/mcp`, after everything about it that stands in front of the SDK has been proven. */
+export interface Exchange extends Entrance {
   /** The parsed body: header checks, digests and execution all read this one value. */
   readonly body: unknown
   readonly called: Called
-  readonly parts: RuntimeParts
 }
 
 /** What a body asks for. The SDK has the last word on whether it is a message at all. */
@@ -37,13 +48,15 @@ const Text = z.string()
 
 const Id = z.union([z.string(), z.number()])
 
-const Message = z.object({ method: z.string(), params: Members.optional(), id: z.unknown() })
+const Message = z.object({ method: z.string(), params: Members.optional(), id: z.unknown().optional() })
 
 /** The member that names what a method is about; other methods are about nothing. */
 const TARGETS = new Map<string | undefined, string>([
   ["tools/call", "name"],
   ["prompts/get", "name"],
   ["resources/read", "uri"],
+  ["resources/subscribe", "uri"],
+  ["resources/unsubscribe", "uri"],
 ])
 
 /** W3C Trace Context 3.2.2: of any version but `ff`, with ids that are not all zero. */

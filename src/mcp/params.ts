@@ -1,15 +1,17 @@
 import { z } from "zod"
 import { BOUND_LIMIT_CHARACTERS } from "../seal/index.ts"
+import { Wants } from "./changes/index.ts"
 
 /** State can be bound to no longer one. */
 const Target = z.string().max(BOUND_LIMIT_CHARACTERS)
 
 const Listing = z.looseObject({ cursor: z.string().optional() })
 
-/** Params for which the official SDK has no error but an internal one, in its schema's own words. */
+/** Params for which the official SDK has no error but an internal one, or no limit, in their schema's own words. */
 const SHAPES = new Map<string | undefined, z.ZodType>([
   ["prompts/get", z.looseObject({ name: Target, arguments: z.record(z.string(), z.string()).optional() })],
   ["resources/read", z.looseObject({ uri: Target })],
+  ["subscriptions/listen", z.looseObject({ notifications: Wants })],
   ["tools/list", Listing],
   ["prompts/list", Listing],
   ["resources/list", Listing],

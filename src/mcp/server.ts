@@ -1,10 +1,10 @@
 import { VERSION } from "../version.ts"
 import { demoSettings } from "./demo/settings.ts"
-import type { CreateServer } from "./endpoint.ts"
 import { serverOf } from "./offer.ts"
 import { incidentReportPrompt } from "./prompts/incident-report.ts"
 import { connectionResource } from "./resources/connection.ts"
 import { createdResource } from "./resources/created.ts"
+import type { CreateServer } from "./sdk.ts"
 import { createProjectTool } from "./tools/create-project.ts"
 import { listCreatedTool } from "./tools/list-created.ts"
 import { provisionDatabaseTool } from "./tools/provision-database.ts"
@@ -41,6 +41,5 @@ const OPTIONS = {
 const withoutModel = serverOf(INFO, OFFERS, OPTIONS)
 const withModel = serverOf(INFO, WITH_MODEL, OPTIONS)
 
-/** The product's own MCP server, of one exchange. */
-export const createServer: CreateServer = (exchange, era) =>
-  (demoSettings().llm ? withModel : withoutModel)(exchange, era)
+/** The product's own MCP server. */
+export const createServer: CreateServer = (exchanges) => (demoSettings().llm ? withModel : withoutModel)(exchanges)

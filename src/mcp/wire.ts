@@ -5,8 +5,8 @@ import type { Reason } from "../seal/index.ts"
 /** An outcome other than `completed` where a result has no place for one: outside the range that JSON-RPC reserves. */
 const OUTCOME_ERROR = 1001
 
-export const NEEDS_NEWER_CLIENT =
-  "This asks a person before it answers, which needs a client of protocol revision 2026-07-28. Nothing was done."
+export const CANNOT_ASK =
+  "This asks a person first, which needs a client of revision 2026-07-28, or one with a session. Nothing was done."
 
 /** A question on the wire; with no question, state alone, which the client sends back at once. */
 export function askResult({ requests, state }: Extract<InquiryEnd<never>, { kind: "ask" }>): InputRequiredResult {

@@ -39,7 +39,7 @@ export function stage(changes: Partial<ApiParts> = {}) {
   }
   const surroundings = {
     base: "https://waxseal.test",
-    verifier: async () => ({ ok: true, identity }) as const,
+    verifier: async () => ({ ok: true, identity, expiresAt: Number.POSITIVE_INFINITY }) as const,
     allowedOrigins: [],
     parts,
   }

@@ -5,29 +5,35 @@ import { onFixture, onProduct } from "./servers.ts"
 import { examine, requiredScenarios } from "./suite.ts"
 import { type Checks, faults, succeeded } from "./verdict.ts"
 
-const REVISION = "2026-07-28"
+/** The newest first: it is what the product is made for. */
+const REVISIONS = ["2026-07-28", "2025-11-25"] as const
 const RESULTS = join(ROOT, "dist/conformance")
 
 const tally = { passed: 0, failed: 0 }
 
-const required = await requiredScenarios(REVISION)
-const ofFixture = await onFixture((url) => examine(url, REVISION, join(RESULTS, "fixture")))
-const ofProduct = await onProduct((url) => examine(url, REVISION, join(RESULTS, "product")))
+for (const revision of REVISIONS) await judge(revision)
 
-console.log(`The fixture, by what revision ${REVISION} requires:`)
-for (const scenario of required) count(scenario, ofFixture.get(scenario))
-
-console.log("\nThe product, by what fits any server:")
-for (const [scenario, excused] of FOR_ANY_SERVER) count(scenario, ofProduct.get(scenario), excused)
-
-console.log("\nNot scored, checks of the fixture that succeeded:")
-for (const [scenario, checks] of ofFixture) {
-  if (!required.includes(scenario)) console.log(`  ${scenario}: ${succeeded(checks)} of ${checks.length}`)
-}
-
-console.log(`\nEvery check is in ${RESULTS}`)
+console.log(`Every check is in ${RESULTS}`)
 console.log(`${tally.passed} passed, ${tally.failed} failed`)
 process.exitCode = tally.failed === 0 ? 0 : 1
+
+async function judge(revision: (typeof REVISIONS)[number]): Promise<void> {
+  const required = await requiredScenarios(revision)
+  const ofFixture = await onFixture((url) => examine(url, revision, join(RESULTS, revision, "fixture")))
+  const ofProduct = await onProduct((url) => examine(url, revision, join(RESULTS, revision, "product")))
+
+  console.log(`The fixture, by what revision ${revision} requires:`)
+  for (const scenario of required) count(scenario, ofFixture.get(scenario))
+
+  console.log(`\nThe product at revision ${revision}, by what fits any server:`)
+  for (const [scenario, excused] of FOR_ANY_SERVER[revision]) count(scenario, ofProduct.get(scenario), excused)
+
+  console.log("\nNot scored, checks of the fixture that succeeded:")
+  for (const [scenario, checks] of ofFixture) {
+    if (!required.includes(scenario)) console.log(`  ${scenario}: ${succeeded(checks)} of ${checks.length}`)
+  }
+  console.log()
+}
 
 function count(scenario: string, checks: Checks | undefined, excused?: readonly string[]): void {
   const found = faults(checks, excused)

@@ -1,7 +1,7 @@
-import { McpServer } from "@modelcontextprotocol/server"
+import { McpServer, type ServerContext } from "@modelcontextprotocol/server"
 import { expect, it } from "vitest"
 import type { Principal, TenantId } from "../../src/brands.ts"
-import { plainOffer } from "../../src/mcp/offer.ts"
+import { type Era, plainOffer, singleExchange } from "../../src/mcp/offer.ts"
 import { stage } from "../operation/stage.ts"
 
 it("what a plain offer throws stays here, and the operator learns its name", async () => {
@@ -17,13 +17,14 @@ it("what a plain offer throws stays here, and the operator learns its name", asy
     problem: undefined,
   }
   let ended: Promise<unknown> = Promise.resolve()
-  const offer = plainOffer("tools/call", "look", (_server, _exchange, guard) => {
-    ended = guard(async () => {
+  const offer = plainOffer("tools/call", "look", (_server, guard) => {
+    ended = guard({} as ServerContext, async () => {
       throw new RangeError("secret of the platform")
     })
   })
-  const exchange = { identity, audience: "https://waxseal.test/mcp", body: {}, called, parts }
-  offer.serve(exchange, "modern").register(new McpServer({ name: "test", version: "1" }))
+  const entrance = { identity, audience: "https://waxseal.test/mcp", metadata: "", expiresAt: 0, parts }
+  const exchange = { ...entrance, hearing: new Set<Era>(), body: {}, called }
+  offer.serve(singleExchange(exchange, "modern")).register(new McpServer({ name: "test", version: "1" }))
   await expect(ended).rejects.toThrow(/^The server failed; try again\.$/)
   expect(events).toMatchObject([{ event: "fault", name: "look", error: "RangeError" }])
   expect(JSON.stringify(events)).not.toMatch(/secret|alice/)

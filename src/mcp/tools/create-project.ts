@@ -14,6 +14,7 @@ import {
 import { operationTool } from "../asking-tool.ts"
 import { registryOf } from "../demo/registry.ts"
 import { demoSettings } from "../demo/settings.ts"
+import { announceCreated } from "../resources/created.ts"
 import { DisplayName } from "./display-name.ts"
 
 const SCOPE = "projects:create"
@@ -62,6 +63,7 @@ const createProject = operation(
         const written = await registry.createProject(idempotencyKey, project, budgetOf(account))
         switch (written.kind) {
           case "created":
+            announceCreated(op.caller.tenant)
             return done({ project: { ...written.project } }, `The project "${name}" was created for $${cost} a month.`)
           case "name_taken":
             return refused(`A project named "${name}" exists already. Nothing was created.`, "Choose another name.")

@@ -23,8 +23,8 @@ const CONFIG = {
 }
 
 /** `list_created`: what the other tools made, for the caller's tenant. */
-export const listCreatedTool = plainOffer("tools/call", NAME, (server, { identity }, guard) => {
-  server.registerTool(NAME, CONFIG, () => guard(() => list(identity.tenant)))
+export const listCreatedTool = plainOffer("tools/call", NAME, (server, guard) => {
+  server.registerTool(NAME, CONFIG, (_input, context) => guard(context, ({ identity }) => list(identity.tenant)))
 })
 
 async function list(tenant: TenantId): Promise<CallToolResult> {

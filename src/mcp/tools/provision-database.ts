@@ -2,6 +2,7 @@ import { z } from "zod"
 import { done, form, operation, refused } from "../../operation/index.ts"
 import { operationTool } from "../asking-tool.ts"
 import { registryOf } from "../demo/registry.ts"
+import { announceCreated } from "../resources/created.ts"
 import { DisplayName } from "./display-name.ts"
 
 const Arguments = z.object({ name: DisplayName.describe("Name of the database, unique in your organisation") })
@@ -27,9 +28,10 @@ const provisionDatabase = operation(
     return op.commit({
       effect: async ({ idempotencyKey }) => {
         const database = await registryOf(op.caller.tenant).createDatabase(idempotencyKey, name, region)
-        return database
-          ? done({ database: { ...database } }, `The database "${name}" was created in ${database.region}.`)
-          : refused(`A database named "${name}" exists already. Nothing was created.`, "Choose another name.")
+        if (!database)
+          return refused(`A database named "${name}" exists already. Nothing was created.`, "Choose another name.")
+        announceCreated(op.caller.tenant)
+        return done({ database: { ...database } }, `The database "${name}" was created in ${database.region}.`)
       },
     })
   },
