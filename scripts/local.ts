@@ -2,11 +2,11 @@
 // Development keys are made on first use, for this checkout alone; the Worker refuses them on any host but localhost.
 // The private signing key never leaves its file but to sign a token: it is no binding of the Worker.
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join, relative, resolve } from "node:path"
+import { join, resolve } from "node:path"
 import { parseEnv } from "node:util"
 import { exportJWK, generateKeyPair } from "jose"
 import { z } from "zod"
-import { CommandError, codeOf } from "../src/cli/command.ts"
+import { CommandError, codeOf, shown } from "../src/cli/command.ts"
 import { DEVELOPMENT_KEY_PREFIX } from "../src/seal/index.ts"
 import { DEVELOPMENT_KID } from "../src/settings.ts"
 
@@ -21,18 +21,6 @@ export const STATE_FOLDER = resolve(process.env["WAXSEAL_STATE"] || join(ROOT, "
 const SECRETS_FOLDER = resolve(process.env["WAXSEAL_SECRETS"] || ROOT)
 const VARS_FILE = join(SECRETS_FOLDER, ".dev.vars")
 const SIGNING_KEY_FILE = join(SECRETS_FOLDER, ".dev.signing-key.json")
-
-/** A path as the person who called would write it. */
-export function shown(path: string): string {
-  const fromHere = relative(process.cwd(), path)
-  return fromHere === "" || fromHere.startsWith("..") ? path : fromHere
-}
-
-export function parsePort(text: string): number {
-  const port = Number(text)
-  if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port
-  throw new CommandError("The port must be a whole number from 1 to 65535.")
-}
 
 const signingKey = z.object({
   kty: z.literal("EC"),

@@ -2,20 +2,12 @@
 // It uses no account and no network, and keeps nothing but what the Worker's objects store.
 import type { ChildProcess } from "node:child_process"
 import { subscribe } from "node:diagnostics_channel"
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
-import { basename, dirname, join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
-import { setTimeout as sleep } from "node:timers/promises"
+import { basename, join } from "node:path"
 import { parseArgs } from "node:util"
-import { CommandError, codeOf, readFlags, runCommand } from "../src/cli/command.ts"
-import { checkHost, checkRing, readSettings, settingNames } from "../src/settings.ts"
-import { DEFAULT_PORT, localSecrets, parsePort, ROOT, STATE_FOLDER, shown, TENANT_CLAIM } from "./local.ts"
-
-/** A server that was just killed lets go of its state and its port within this time. */
-const PATIENCE_MS = 3_000
-
-const SQLITE_BUSY = 5
+import { CommandError, readFlags, runCommand, shown } from "../src/cli/command.ts"
+import { endOrphans, goodSettings, lockFolder, nameGroup, parsePort, portTrouble } from "../src/cli/serve/index.ts"
+import { settingNames } from "../src/settings.ts"
+import { DEFAULT_PORT, localSecrets, ROOT, STATE_FOLDER, TENANT_CLAIM } from "./local.ts"
 
 const parentGone = new Promise<void>((resolve) => {
   process.once("disconnect", resolve)
@@ -25,8 +17,9 @@ const parentGone = new Promise<void>((resolve) => {
 await runCommand(async () => {
   const port = chosenPort()
   const settings = await chosenSettings(port)
-  const lock = await lockState()
-  endOrphans()
+  const lock = await lockFolder(STATE_FOLDER, "set WAXSEAL_STATE to another folder")
+  await endOrphans(STATE_FOLDER)
+  nameGroup(STATE_FOLDER, process.pid)
   await checkPort(port)
   const runtimeGone = watchRuntime()
   const worker = await Promise.race([runWorker(port, settings), runtimeGone, parentGone])
@@ -62,116 +55,19 @@ async function chosenSettings(port: number): Promise<Record<string, string>> {
     const value = all[name]
     if (value) chosen[name] = value
   }
-  refuseWrong(chosen, port)
+  goodSettings(chosen, new URL(`http://localhost:${port}`))
   return chosen
 }
 
-function refuseWrong(chosen: object, port: number): void {
-  const result = readSettings(chosen)
-  if (!result.ok) throw new CommandError(`${result.setting}: ${result.problem}`)
-  if (result.settings.jurisdictions.size > 0) {
-    throw new CommandError("JURISDICTIONS: cannot be kept on one machine; remove it here, it is for deployments.")
-  }
-  const here = new URL(`http://localhost:${port}`)
-  const problem = checkHost(result.settings, here) ?? checkRing(result.settings, Date.now())
-  if (problem !== undefined) throw new CommandError(problem)
-}
-
-/**
- * One server a state folder. The lock is the operating system's, on a file that stays empty: it ends with the process
- * that holds it, however that ends, so there is no stale one to be told from a live one.
- */
-async function lockState(): Promise<DatabaseSync> {
-  try {
-    makeFolder(STATE_FOLDER)
-    const lock = new DatabaseSync(join(STATE_FOLDER, "lock.sqlite"))
-    await patiently(() => lock.exec("BEGIN EXCLUSIVE"), isLocked)
-    return lock
-  } catch (error) {
-    if (isLocked(error)) {
-      throw new CommandError(
-        `Another server uses the state in ${shown(STATE_FOLDER)}; stop it, or set WAXSEAL_STATE to another folder.`,
-      )
-    }
-    throw new CommandError(`The state folder ${shown(STATE_FOLDER)} cannot be used: ${codeOf(error)}.`)
-  }
-}
-
-/** Node's own `recursive` never ends where a parent takes no folders, such as /proc. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) return
-  makeFolder(dirname(folder))
-  try {
-    mkdirSync(folder, { mode: 0o700 })
-  } catch (error) {
-    if (!existsSync(folder)) throw error
-  }
-}
-
-/**
- * Where all processes of a server but its runtime were killed, the runtime still writes to the state. This process holds
- * the state's lock, so whoever is left of the group that held it before is nobody's. Then names its own group.
- */
-function endOrphans(): void {
-  const file = join(STATE_FOLDER, "group")
-  const before = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0
-  for (const pid of runtimesOf(before)) process.kill(pid, "SIGKILL")
-  writeFileSync(file, String(process.pid))
-}
-
-/** The runtime's processes in a group, where the system's `/proc` tells; a number that was given anew is no runtime's. */
-function runtimesOf(group: number): number[] {
-  if (group === 0 || !existsSync("/proc/self/stat")) return []
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name))
-  return pids.map(Number).filter((pid) => {
-    try {
-      const [, name = "", fields = ""] =
-        readFileSync(`/proc/${pid}/stat`, "latin1").match(/\((.*)\) \S \d+ (\d+)/) ?? []
-      return name === "workerd" && Number(fields) === group
-    } catch {
-      return false
-    }
-  })
-}
-
-function isLocked(error: unknown): boolean {
-  return error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY
-}
-
-/** Both addresses of `localhost`: a client may try either first. */
+/** Both addresses of `localhost`: a client may try either first. The second is not everywhere. */
 async function checkPort(port: number): Promise<void> {
   for (const host of ["127.0.0.1", "::1"]) {
-    try {
-      await patiently(() => listenOnce(host, port), isTaken)
-    } catch (error) {
-      if (isTaken(error)) {
-        throw new CommandError(`Port ${port} is taken; stop what uses it, or choose another: npm start -- --port 9000.`)
-      }
-      if (host === "127.0.0.1") throw new CommandError(`Port ${port} cannot be used: ${codeOf(error)}.`)
+    const trouble = await portTrouble(host, port)
+    if (trouble === "EADDRINUSE") {
+      throw new CommandError(`Port ${port} is taken; stop what uses it, or choose another: npm start -- --port 9000.`)
     }
-  }
-}
-
-function isTaken(error: unknown): boolean {
-  return codeOf(error) === "EADDRINUSE"
-}
-
-function listenOnce(host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject)
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()))
-  })
-}
-
-/** Tries again for a while as long as the error may pass. */
-async function patiently(attempt: () => void | Promise<void>, mayPass: (error: unknown) => boolean): Promise<void> {
-  const giveUpAt = Date.now() + PATIENCE_MS
-  for (;;) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!mayPass(error) || Date.now() > giveUpAt) throw error
-      await sleep(50)
+    if (trouble !== undefined && host === "127.0.0.1") {
+      throw new CommandError(`Port ${port} cannot be used: ${trouble}.`)
     }
   }
 }

@@ -3,8 +3,8 @@
 // server ends when the channel to this process closes, however that comes about; and when the server dies, this
 // process ends what is left of its group.
 import { type ChildProcess, fork, spawn } from "node:child_process"
-import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { whenNpmEnds } from "../src/cli/serve/index.ts"
 
 /** Settings of the runtime's tools, read when they load: no look-ups, no metrics, no files of logs or traces. */
 const QUIET = {
@@ -37,7 +37,7 @@ server.on("exit", (code) => {
   process.exit(code ?? 1)
 })
 
-if (process.env["npm_lifecycle_event"] === "start") stopWithNpm()
+whenNpmEnds("start", stop)
 
 /** Asks the server to end. It is not asked a second time, and not waited for: one signal may arrive twice by way of npm. */
 function stop(): void {
@@ -48,26 +48,6 @@ function stop(): void {
     setTimeout(() => endGroup(server), PATIENCE_MS)
   } else if (now - askedAt > TWICE_MS) {
     endGroup(server)
-  }
-}
-
-/** npm hands SIGTERM to its shell alone and can hand on no SIGKILL: either way the line of parents changes. */
-function stopWithNpm(): void {
-  const parents = lineage()
-  const watch = setInterval(() => {
-    if (lineage() === parents) return
-    clearInterval(watch)
-    stop()
-  }, 250).unref()
-}
-
-/** The shell that npm started this process in, and npm where the system's `/proc` tells. */
-function lineage(): string {
-  try {
-    const [, npm] = readFileSync(`/proc/${process.ppid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? []
-    return `${process.ppid} ${npm}`
-  } catch {
-    return String(process.ppid)
   }
 }
 

@@ -3,7 +3,8 @@
 import { parseArgs } from "node:util"
 import { SignJWT } from "jose"
 import { CommandError, readFlags, runCommand } from "../src/cli/command.ts"
-import { DEFAULT_PORT, localSecrets, parsePort, TENANT_CLAIM } from "./local.ts"
+import { parsePort } from "../src/cli/serve/index.ts"
+import { DEFAULT_PORT, localSecrets, TENANT_CLAIM } from "./local.ts"
 
 const USAGE =
   'npm run -s token -- --principal NAME [--tenant NAME] [--client ID] [--api] [--scope "a b"] [--ttl SECONDS] [--audience URL] [--issuer-port PORT]'

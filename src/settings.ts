@@ -117,15 +117,24 @@ export function checkHost(settings: Settings, url: URL): string | undefined {
     if (isLoopback(url)) return undefined
     return "PUBLIC_URL: is on localhost, and a request came for another host; set the origin that clients use."
   }
-  if (settings.auth.mode === "none") return "AUTH_MODE: none is for localhost; remove it and configure an issuer."
-  if (hasDevelopmentKey(settings.auth)) {
-    return "AUTH_JWKS: contains a development key, which is for localhost; set your identity provider's keys."
-  }
-  if (isDevelopmentRing(settings.ring)) {
-    return "SEAL_KEYS: contains a development key, which is for localhost; set a ring of fresh random keys."
-  }
+  const sentence = developmentProblem(settings)
+  if (sentence !== undefined) return sentence
   if (settings.publicUrl === undefined) {
     return "PUBLIC_URL: is required on hosts other than localhost; set the origin that clients use."
+  }
+  return undefined
+}
+
+/** What of these settings is for development alone, as a whole sentence; undefined when nothing is. */
+export function developmentProblem(settings: Settings): string | undefined {
+  if (settings.auth.mode === "none") {
+    return "AUTH_MODE: none is for local development; remove it and configure an issuer."
+  }
+  if (hasDevelopmentKey(settings.auth)) {
+    return "AUTH_JWKS: contains a key for local development; set your identity provider's keys."
+  }
+  if (isDevelopmentRing(settings.ring)) {
+    return "SEAL_KEYS: contains a key for local development; set a ring of fresh random keys."
   }
   return undefined
 }
@@ -289,7 +298,7 @@ const models = json(NOT_MODELS).pipe(
 )
 
 const ring = z
-  .string("is required and has no default; set it as a secret: npx wrangler secret put SEAL_KEYS.")
+  .string("is required and has no default; make a ring by npx waxseal keygen and set it as a secret.")
   .transform((text, context): KeyRing => {
     const parsed = parseKeyRing(text)
     if (parsed.ok) return parsed.ring

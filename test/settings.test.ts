@@ -85,7 +85,7 @@ describe("readSettings", () => {
 
 describe("SEAL_KEYS", () => {
   it.each([
-    ["missing", undefined, "is required and has no default; set it as a secret: npx wrangler secret put SEAL_KEYS."],
+    ["missing", undefined, "is required and has no default; make a ring by npx waxseal keygen and set it as a secret."],
     ["empty", "", "it is not JSON."],
     ["without a key", "[]", "it holds no key."],
     ["short", sealKeys(sealKey({ key: A_SECRET.slice(0, 40) })), "entry 1: key has 30 bytes and needs 32."],
@@ -205,13 +205,13 @@ describe("checkHost", () => {
     [{}, "PUBLIC_URL: is required on hosts other than localhost; set the origin that clients use."],
     [
       { ...PUBLIC, ...DEVELOPMENT_RING },
-      "SEAL_KEYS: contains a development key, which is for localhost; set a ring of fresh random keys.",
+      "SEAL_KEYS: contains a key for local development; set a ring of fresh random keys.",
     ],
     [
       { ...PUBLIC, ...DEVELOPMENT_JWKS },
-      "AUTH_JWKS: contains a development key, which is for localhost; set your identity provider's keys.",
+      "AUTH_JWKS: contains a key for local development; set your identity provider's keys.",
     ],
-    [{ ...PUBLIC, AUTH_MODE: "none" }, "AUTH_MODE: none is for localhost; remove it and configure an issuer."],
+    [{ ...PUBLIC, AUTH_MODE: "none" }, "AUTH_MODE: none is for local development; remove it and configure an issuer."],
   ])("refuses elsewhere: %j", (changes, expected) => {
     expect(checkHost(settings(changes), elsewhere)).toBe(expected)
   })

@@ -1,3 +1,4 @@
+import { relative } from "node:path"
 import type { z } from "zod"
 
 /** Why a command cannot go on, in one sentence for the person who called it. */
@@ -34,4 +35,10 @@ export function readPositionals<Names>(usage: string, args: readonly string[], s
 /** The system's short name of an error, such as `EACCES`. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "unknown error"
+}
+
+/** A path as the person who called would write it. */
+export function shown(path: string): string {
+  const fromHere = relative(process.cwd(), path)
+  return fromHere === "" || fromHere.startsWith("..") ? path : fromHere
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
-// `waxseal`: makes and edits key rings and looks into tokens, on the operator's own machine and with no network.
+// `waxseal`: makes and edits key rings, looks into tokens, and runs the Worker on the operator's own machine.
 // It must not know of HTTP, MCP or the ledger; what a ring or a token is, it asks the door of src/seal.
 // A key is printed only where a ring was asked for; states are shown to whoever holds the keys and knows the request.
 import { CommandError, runCommand } from "./command.ts"
 import { INSPECT, inspect } from "./inspect.ts"
 import { KEYGEN, keygen } from "./keygen.ts"
 import { LIST, list, RETIRE, REVOKE, ROTATE, retire, revoke, rotate } from "./keys.ts"
+import { SERVE, serve } from "./serve/index.ts"
 
-const HELP = `Keys and tokens of Waxseal.
+const HELP = `Keys and tokens of Waxseal, and its server.
 
   ${KEYGEN}
       A new key ring, the value of SEAL_KEYS: printed, or put into a new file that only you can read.
@@ -35,6 +36,11 @@ const HELP = `Keys and tokens of Waxseal.
 
       echo "$STATE" | waxseal inspect --keys ring.json --tenant claim:acme --audience https://mcp.example/mcp \\
         --principal '["https://issuer.example","alice","cli"]' --target create_project --arguments '{"name":"x"}'
+
+  ${SERVE}
+      Runs the service on this machine, without an account, for a proxy that takes the requests for PUBLIC_URL. Settings
+      are those of the Worker, from the environment; SEAL_KEYS, PUBLIC_URL and an issuer are required. Only DIR is
+      written. The service's log lines go to standard output, and nothing else does.
 `
 
 type Command = (args: readonly string[]) => Promise<void> | void
@@ -46,6 +52,7 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ["keys retire", retire],
   ["keys revoke", revoke],
   ["inspect", inspect],
+  ["serve", serve],
 ])
 
 await runCommand(async () => {

@@ -23,7 +23,7 @@ export async function fillDisk(bundle: Bundle, random: Random): Promise<History[
   try {
     if (spawnSync("mount", ["-t", "tmpfs", "-o", DISK, "tmpfs", disk]).status !== 0) return undefined
     try {
-      return await onDisk(await createWorld(bundle, join(disk, "objects")), disk, random)
+      return await onDisk(await createWorld(bundle, join(disk, "data")), disk, random)
     } finally {
       spawnSync("umount", [disk])
     }

@@ -6,7 +6,9 @@ import { join } from "node:path"
 import { z } from "zod"
 import type { Bundle, Recipe } from "../support/bundle.ts"
 import { makeIdentity } from "../support/identity.ts"
-import { type Running, startWorker } from "../support/workerd.ts"
+import { freePort } from "../support/port.ts"
+import { startServe } from "../support/serve.ts"
+import type { Running } from "../support/workerd.ts"
 
 export const FIXTURE: Recipe = {
   config: "test/fixtures/chaos/wrangler.toml",
@@ -32,20 +34,21 @@ export interface World {
   readonly counterUrl: string
   /** What the counter has counted. */
   counted(): Promise<z.infer<typeof Receipts>>
-  /** SIGKILL, and a start on what is left on disk, with the clock ahead by so much. */
+  /** SIGKILL to the server, and a start on what is left on disk, with the clock ahead by so much. */
   crash(clockAhead?: number): Promise<void>
   end(): Promise<void>
 }
 
-/** `storage` is where the objects are kept; by default a folder that goes away with the world. */
-export async function createWorld(bundle: Bundle, storage?: string): Promise<World> {
+/** `data` is the folder that the server keeps; by default one that goes away with the world. */
+export async function createWorld(bundle: Bundle, data?: string): Promise<World> {
   const identity = await makeIdentity()
   const folder = await mkdtemp(join(tmpdir(), "waxseal-chaos-"))
   const counter = fork(join(import.meta.dirname, "counter.ts"))
   const counterUrl = `http://127.0.0.1:${await portOf(counter)}`
 
+  const port = await freePort()
   const start = (clockAhead: number) =>
-    startWorker({
+    startServe({
       bundle,
       bindings: {
         ...identity.bindings,
@@ -55,7 +58,8 @@ export async function createWorld(bundle: Bundle, storage?: string): Promise<Wor
         LEDGER_SHARDS: "2",
         STATE_TTL_SECONDS: String(STATE_TTL_SECONDS),
       },
-      storage: storage ?? folder,
+      data: data ?? join(folder, "data"),
+      port,
     })
 
   let up: Promise<Running> = start(0)

@@ -30,7 +30,7 @@ export interface Ended {
 export interface Command {
   readonly process: ChildProcess
   readonly ended: Promise<Ended>
-  /** Resolves when the output so far matches; rejects when the command ends before it does. */
+  /** Resolves when what one of its streams had so far matches; rejects when the command ends before it does. */
   prints(pattern: RegExp): Promise<void>
   output(): string
 }
@@ -69,8 +69,8 @@ export function run(place: Place, file: string, args: readonly string[], more: E
     output: () => output + errors,
     prints: (pattern) =>
       new Promise((resolve, reject) => {
-        const look = () => pattern.test(output) && resolve()
-        child.stdout.on("data", look)
+        const look = () => (pattern.test(output) || pattern.test(errors)) && resolve()
+        for (const stream of [child.stdout, child.stderr]) stream.on("data", look)
         child.once("exit", () => reject(new Error(`ended without ${pattern}: ${output}${errors}`)))
         look()
       }),

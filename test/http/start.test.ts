@@ -157,7 +157,7 @@ describe("npm start", () => {
     it("is alone with its state", async () => {
       const otherPort = String(await freePort())
       expect(await refusal(start(place, ["--port", otherPort]))).toBe(
-        `Another server uses the state in ${place.state}; stop it, or set WAXSEAL_STATE to another folder.\n`,
+        `Another server uses ${place.state}; stop it, or set WAXSEAL_STATE to another folder.\n`,
       )
     })
 
@@ -222,7 +222,7 @@ describe("npm start", () => {
 
   it.skipIf(!existsSync("/proc"))("refuses a state folder that cannot be made", async () => {
     expect(await refusal(start({ ...newPlace(), state: "/proc/waxseal/state" }, []))).toBe(
-      "The state folder /proc/waxseal/state cannot be used: ENOENT.\n",
+      "The folder /proc/waxseal/state cannot be used (ENOENT); set WAXSEAL_STATE to another folder.\n",
     )
   })
 

@@ -26,6 +26,7 @@ async function askAndCommit(folder: string): Promise<void> {
     compatibilityDate: "2026-11-01",
     compatibilityFlags: ["enable_request_signal", "request_signal_passthrough"],
     objects: { LEDGER: "Ledger" },
+    rateLimits: {},
   }
   const { SEAL_KEYS } = (await makeIdentity()).bindings
   const bindings = { SEAL_KEYS, AUTH_MODE: "none" }

@@ -8,11 +8,12 @@ import { ROOT } from "../support/bundle.ts"
 import { entries } from "./entries.ts"
 import { nodeServer } from "./node-server.ts"
 import { ownWorker } from "./own-worker.ts"
+import { serve } from "./serve.ts"
 
 /** One thing that an installed package must be good for; throws where it is not. */
 export type Step = readonly [what: string, run: (folder: string, archive: string) => Promise<void> | void]
 
-const STEPS: readonly Step[] = [...entries, ...ownWorker, ...nodeServer]
+const STEPS: readonly Step[] = [...entries, ...serve, ...ownWorker, ...nodeServer]
 
 const folder = mkdtempSync(join(tmpdir(), "waxseal-package-"))
 let passed = 0

@@ -1,0 +1,56 @@
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+import { z } from "zod"
+import { CommandError } from "../../src/cli/command.ts"
+import { ROOT } from "../local.ts"
+
+const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js")
+
+/** Which configuration, in wrangler's own flags. */
+export type Where = readonly string[]
+
+const Account = z.object({ loggedIn: z.boolean() })
+
+/** @throws a CommandError that says how one logs in */
+export function requireAccount(): void {
+  const { stdout } = ask(["whoami", "--json"])
+  const account = Account.safeParse(parse(stdout))
+  if (account.success && account.data.loggedIn) return
+  throw new CommandError(
+    "There is no Cloudflare account to deploy to; log in by npx wrangler login, or set CLOUDFLARE_API_TOKEN.",
+  )
+}
+
+const Secrets = z.array(z.object({ name: z.string() }))
+/** The API's code for a Worker that was never deployed and has no secret yet. */
+const NO_SUCH_WORKER = "10007"
+
+/** The names of the Worker's secrets. */
+export function secretNames(where: Where): readonly string[] {
+  const { status, stdout, stderr } = ask(["secret", "list", ...where])
+  const secrets = Secrets.safeParse(parse(stdout))
+  if (status === 0 && secrets.success) return secrets.data.map(({ name }) => name)
+  if (`${stdout}${stderr}`.includes(NO_SUCH_WORKER)) return []
+  throw new CommandError("The Worker's secrets cannot be listed; see: npx wrangler secret list")
+}
+
+/** Deploys, in wrangler's own words. */
+export function deploy(args: readonly string[]): void {
+  const { status } = spawnSync(process.execPath, [WRANGLER, "deploy", "--minify", ...args], {
+    cwd: ROOT,
+    stdio: "inherit",
+  })
+  if (status !== 0) throw new CommandError("wrangler did not deploy; see above.")
+}
+
+function ask(args: readonly string[]) {
+  return spawnSync(process.execPath, [WRANGLER, ...args], { cwd: ROOT, encoding: "utf8" })
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,88 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { CommandError, codeOf, shown } from "../command.ts"
+import { patiently } from "./patience.ts"
+
+const SQLITE_BUSY = 5
+
+/** A folder that belongs to this process until it is let go. */
+export interface Lock {
+  close(): void
+}
+
+/**
+ * One server a folder, which is made for its owner alone where there is none. The lock is the operating system's, on a
+ * file that stays empty: it ends with the process that holds it, however that ends, so there is no stale one to be told
+ * from a live one.
+ *
+ * @throws a CommandError that ends with `elsewhere`: how another folder is chosen
+ */
+export async function lockFolder(folder: string, elsewhere: string): Promise<Lock> {
+  try {
+    makeFolder(folder)
+    // Imported here: some versions of Node warn of it, and only a server needs it.
+    const { DatabaseSync } = await import("node:sqlite")
+    const lock = new DatabaseSync(join(folder, "lock.sqlite"))
+    await patiently(() => lock.exec("BEGIN EXCLUSIVE"), isLocked)
+    return lock
+  } catch (error) {
+    if (isLocked(error)) throw new CommandError(`Another server uses ${shown(folder)}; stop it, or ${elsewhere}.`)
+    throw new CommandError(`The folder ${shown(folder)} cannot be used (${codeOf(error)}); ${elsewhere}.`)
+  }
+}
+
+/** Node's own `recursive` never ends where a parent takes no folders, such as /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    if (!existsSync(folder)) throw error
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY
+}
+
+/** Writes down in which process group the runtime of this folder runs. */
+export function nameGroup(folder: string, group: number): void {
+  writeFileSync(groupFile(folder), String(group))
+}
+
+/**
+ * Where all processes of a server but its runtime were killed, the runtime still writes to the folder. Whoever calls
+ * this holds the folder's lock, so a runtime in the group that was named before is nobody's. Returns when it has ended.
+ */
+export async function endOrphans(folder: string): Promise<void> {
+  const file = groupFile(folder)
+  const group = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0
+  for (const pid of runtimesOf(group)) process.kill(pid, "SIGKILL")
+  await patiently(
+    () => {
+      if (runtimesOf(group).length > 0)
+        throw new CommandError(`The runtime that a killed server left on ${shown(folder)} does not end; end it.`)
+    },
+    () => true,
+  )
+}
+
+/** The runtime's living processes in a group, where `/proc` tells; a number that was given anew is no runtime's. */
+function runtimesOf(group: number): number[] {
+  if (group === 0 || !existsSync("/proc/self/stat")) return []
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name))
+  return pids.map(Number).filter((pid) => {
+    try {
+      const [, name = "", state = "", fields = ""] =
+        readFileSync(`/proc/${pid}/stat`, "latin1").match(/\((.*)\) (\S) \d+ (\d+)/) ?? []
+      return name === "workerd" && Number(fields) === group && state !== "Z"
+    } catch {
+      return false
+    }
+  })
+}
+
+function groupFile(folder: string): string {
+  return join(folder, "group")
+}
