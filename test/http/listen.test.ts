@@ -26,7 +26,7 @@ let token: string
 beforeAll(async () => {
   identity = await makeIdentity()
   storage = await mkdtemp(join(tmpdir(), "waxseal-"))
-  worker = await startWorker({ bindings: { ...identity.bindings, PUBLIC_URL }, storage, replicas: 2 })
+  worker = await startWorker({ bindings: { ...identity.bindings, PUBLIC_URL }, storage, replicas: ["other"] })
   token = await tokenOf()
 })
 
