@@ -13,6 +13,12 @@ export default defineConfig({
             miniflare: {
               compatibilityDate: "2026-11-01",
               compatibilityFlags: ["enable_request_signal", "request_signal_passthrough"],
+              bindings: {
+                AUTH_MODE: "none",
+                SEAL_KEYS: JSON.stringify([
+                  { key: "MDEyMzQ1Njc4OWFiY2RlZkdISUpLTE1OT1BRUlNUVVY", sealsFrom: "2026-01-01T00:00:00Z" },
+                ]),
+              },
               durableObjects: {
                 LEDGER: { className: "Ledger", useSQLite: true },
                 CHANGES: { className: "Changes", useSQLite: true },

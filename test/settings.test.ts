@@ -40,6 +40,7 @@ describe("readSettings", () => {
       stateTtlSeconds: 300,
       ledgerShards: 16,
       jurisdictions: new Map(),
+      legacy: "interactive",
       demo: { prices: new Map(), budgets: new Map(), policyVersion: "1", llm: undefined },
     })
   })
@@ -54,6 +55,7 @@ describe("readSettings", () => {
       ALLOWED_ORIGINS: "https://app.example.com, http://localhost:6274 chrome-extension://abc",
       STATE_TTL_SECONDS: "60",
       LEDGER_SHARDS: 4,
+      LEGACY: "stateless",
       JURISDICTIONS: '{"acme":"eu","__proto__":"fedramp"}',
     })
     expect(read).toMatchObject({
@@ -62,6 +64,7 @@ describe("readSettings", () => {
       allowedOrigins: ["https://app.example.com", "http://localhost:6274", "chrome-extension://abc"],
       stateTtlSeconds: 60,
       ledgerShards: 4,
+      legacy: "stateless",
     })
     expect([...read.jurisdictions]).toEqual([
       ["acme", "eu"],
@@ -152,6 +155,11 @@ describe("the other settings", () => {
     ["ALLOWED_ORIGINS", ["https://a.test:443", "https://a.test,,*", "https://*.a.test/x"], NOT_ORIGINS],
     ["STATE_TTL_SECONDS", ["", "0", "86401", "-1", "1.5", "1e3", " 60", "sixty", 0, 1.5, Infinity, null], NOT_TTL],
     ["LEDGER_SHARDS", ["", "0", "4097", "many", 0, {}], NOT_SHARDS],
+    [
+      "LEGACY",
+      ["", "on", "Interactive", 1, null],
+      "must be interactive, stateless or reject; remove it for the default, interactive.",
+    ],
     ["JURISDICTIONS", ["", "eu", "[]", "null", '{"acme":"us"}', '{"acme":{}}', 7], NOT_JURISDICTIONS],
   ])("%s refused when wrong: %j", (setting, values, problem) => {
     for (const value of values) expect(sentence({ [setting]: value })).toBe(`${setting}: ${problem}`)

@@ -63,21 +63,6 @@ it("a client of revision 2026-07-28 passes on its person's no", async () => {
   await client.close()
 })
 
-it("a client of revision 2025-11-25 reads and lists, and is told why it cannot be asked", async () => {
-  const { client, asked } = await connect("legacy", { action: "accept", content: { region: "eu-west-1" } })
-  expect(client.getProtocolEra()).toBe("legacy")
-  const { tools } = await client.listTools()
-  expect(tools.map(({ name }) => name)).toEqual(["provision_database", "create_project", "list_created"])
-  const result = await client.callTool({ name: "provision_database", arguments: { name: "legacy" } })
-  expect(result).toMatchObject({ isError: true })
-  expect(JSON.stringify(result.content)).toContain("2026-07-28")
-  expect(asked).toEqual([])
-  await expect(client.getPrompt({ name: "incident_report", arguments: {} })).rejects.toThrow("2026-07-28")
-  const { contents } = await client.readResource({ uri: "waxseal://created" })
-  expect(JSON.stringify(contents)).not.toContain("legacy")
-  await client.close()
-})
-
 it("a request of revision 2025-11-25 that brings state is refused: no state belongs to it", async () => {
   const url = `${worker.url}/mcp`
   const provision = { token, method: "tools/call", name: "provision_database", arguments: { name: "smuggled" } }

@@ -223,7 +223,7 @@ describe.each(SYSTEMS)("an official client of revision 2026-07-28 that answers b
 })
 
 describe.each(SYSTEMS)("an official client of revision 2025-11-25: $title", (system) => {
-  it("is told which revision can be asked, also when it brings state, and nothing is done", async () => {
+  it("is asked in its session, once, and no state that it brings counts", async () => {
     const called = await system.fresh(world)
     const client = await connect(world.server, ALICE, "legacy")
     let asked = 0
@@ -231,16 +231,17 @@ describe.each(SYSTEMS)("an official client of revision 2025-11-25: $title", (sys
       asked += 1
       return { action: "accept", content: system.good }
     })
-    const told = client.request(requestOf(called)).then(JSON.stringify, String)
-    expect(await told).toContain("needs a client of protocol revision 2026-07-28. Nothing was done.")
-    expect(asked).toBe(0)
-
     const state = stateOf(await world.raw(called))
     const smuggled = client.request(requestOf({ ...called, state, answers: accepting(system) }))
-    expect(await smuggled.then(JSON.stringify, String)).not.toContain("completed")
-    await client.close()
+    expect(await smuggled.then(JSON.stringify, String)).toContain("Invalid or expired requestState")
+    expect(asked).toBe(0)
     expect(await system.effects(called, world)).toBe(0)
-    expect(await world.raw({ ...called, state, answers: accepting(system) })).toMatchObject({ status: "completed" })
+
+    const told = await world.hear(said(client.request(requestOf(called))))
+    await client.close()
+    expect(told).toMatchObject({ kind: "outcome", isError: false })
+    expect(asked).toBe(1)
+    expect(await system.effects(called, world)).toBe(1)
   })
 })
 

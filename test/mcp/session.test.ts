@@ -1,0 +1,134 @@
+import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
+import { env } from "cloudflare:workers"
+import { expect, it } from "vitest"
+import type { Principal, TenantId } from "../../src/brands.ts"
+import type { Namespace } from "../../src/ledger/index.ts"
+import type { SessionRequest, SessionStub } from "../../src/mcp/session/message.ts"
+import {
+  createSessions,
+  type OpenSession,
+  type SessionEvent,
+  SessionUnreachable,
+} from "../../src/mcp/session/sessions.ts"
+import { bytesToBase64Url, createPseudonyms, createSealer, parseKeyRing } from "../../src/seal/index.ts"
+
+const HOUR = 3_600_000
+const LIFE = 12 * HOUR
+
+const random = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes)
+
+let people = 0
+
+/** Sessions on the real objects, for a principal of its own; the clock is the test's. */
+function stage(objects: Namespace<SessionStub> = env.SESSIONS) {
+  const parsed = parseKeyRing(
+    JSON.stringify([{ key: bytesToBase64Url(random(new Uint8Array(32))), sealsFrom: new Date(0).toISOString() }]),
+  )
+  if (!parsed.ok) throw new Error(parsed.problem)
+  const { ring } = parsed
+  const clock = { now: Date.now() }
+  const now = () => clock.now
+  const events: SessionEvent[] = []
+  const sessions = createSessions({
+    sealer: createSealer({ purpose: "session", ring, now, random }),
+    objects,
+    lists: env.SESSION_LISTS,
+    jurisdictions: new Map(),
+    now,
+    pseudonyms: createPseudonyms({ ring, now }),
+    observe: (event) => events.push(event),
+  })
+  people += 1
+  const identity = {
+    tenant: "claim:acme" as TenantId,
+    principal: `person ${people}` as Principal,
+    scopes: new Set(["mcp"]),
+  }
+  const owner = { ...identity, audience: "http://localhost/mcp" }
+  const opening = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
+  const initialize = { jsonrpc: "2.0", id: 0, method: "initialize", params: opening }
+  const open = async (id: string) => {
+    const session = await sessions.open(owner, id)
+    if (!session) throw new Error("The session does not open.")
+    return session
+  }
+  const begin = async () => (await sessions.begin(owner, initialize)) ?? ""
+  const request = (body: object): Omit<SessionRequest, "session"> => ({
+    identity,
+    audience: owner.audience,
+    metadata: "",
+    headers: { accept: "application/json, text/event-stream", "content-type": "application/json" },
+    body,
+    home: { region: 0, shard: 0 },
+  })
+  const list = async (session: OpenSession) =>
+    (await session.serve(request({ jsonrpc: "2.0", id: 1, method: "tools/list" })))?.text()
+  return { sessions, owner, clock, events, open, begin, list }
+}
+
+it("an id opens for twelve hours, and not a moment longer", async () => {
+  const { sessions, owner, clock, events, begin, open } = stage()
+  const id = await begin()
+  clock.now += LIFE - 1
+  expect(await open(id)).toMatchObject({ opening: { clientInfo: { name: "test" } } })
+  clock.now += 1
+  expect(await sessions.open(owner, id)).toBeUndefined()
+  expect(events.at(-1)).toMatchObject({ event: "session_refused", reason: "expired" })
+})
+
+it("after an eviction and after a crash the session goes on; it has stored nothing and set no alarm", async () => {
+  const { begin, open, list } = stage()
+  const session = await open(await begin())
+  const object = env.SESSIONS.getByName(session.name)
+  expect(await list(session)).toContain("provision_database")
+  await evictDurableObject(object)
+  expect(await list(session)).toContain("provision_database")
+  await abortAllDurableObjects()
+  const fresh = env.SESSIONS.getByName(session.name)
+  expect(await list(session)).toContain("provision_database")
+  expect(await runInDurableObject(fresh, (_, { storage }) => storage.list())).toEqual(new Map())
+  expect(await runInDurableObject(fresh, (_, { storage }) => storage.getAlarm())).toBeNull()
+  expect(await runDurableObjectAlarm(fresh)).toBe(false)
+})
+
+it("one that was ended stays ended, in memory, after an eviction, and after a crash", async () => {
+  const { events, begin, open, list } = stage()
+  const session = await open(await begin())
+  expect(await list(session)).toContain("provision_database")
+  expect([await session.isLiving(), await session.end(), await session.isLiving()]).toEqual([true, true, false])
+  expect(await list(session)).toBeUndefined()
+  await evictDurableObject(env.SESSIONS.getByName(session.name))
+  expect(await list(session)).toBeUndefined()
+  await abortAllDurableObjects()
+  expect(await list(session)).toBeUndefined()
+  expect(await session.end()).toBe(false)
+  expect(events.at(-1)).toMatchObject({ event: "session_refused", reason: "ended" })
+})
+
+it("a list gives its storage back when its last session ends, and when the last has expired", async () => {
+  const { begin, open } = stage()
+  const session = await open(await begin())
+  const list = env.SESSION_LISTS.getByName(session.list)
+  const stored = () => runInDurableObject(list, (_, { storage }) => storage.list())
+  expect(await stored()).toHaveProperty("size", 1)
+  expect(await runInDurableObject(list, (_, { storage }) => storage.getAlarm())).toBe(session.expiresAt)
+  await session.end()
+  expect(await stored()).toHaveProperty("size", 0)
+  expect(await runInDurableObject(list, (_, { storage }) => storage.getAlarm())).toBeNull()
+
+  await list.add("expired", Date.now() - 1)
+  expect(await list.has("expired")).toBe(false)
+  await runDurableObjectAlarm(list)
+  expect(await stored()).toHaveProperty("size", 0)
+})
+
+it("an object that cannot be reached is an error of its own, and told to the operator", async () => {
+  const broken: Namespace<SessionStub> = {
+    getByName: () => ({ serve: () => Promise.reject(new RangeError("secret")), end: () => Promise.resolve() }),
+    jurisdiction: () => broken,
+  }
+  const { events, begin, open, list } = stage(broken)
+  const session = await open(await begin())
+  await expect(list(session)).rejects.toThrow(SessionUnreachable)
+  expect(events.at(-1)).toEqual({ event: "fault", name: "session", error: "RangeError" })
+})
