@@ -33,6 +33,7 @@ function stage(objects: Namespace<SessionStub> = env.SESSIONS) {
     sealer: createSealer({ purpose: "session", ring, now, random }),
     objects,
     lists: env.SESSION_LISTS,
+    changes: undefined,
     jurisdictions: new Map(),
     now,
     pseudonyms: createPseudonyms({ ring, now }),
@@ -57,6 +58,8 @@ function stage(objects: Namespace<SessionStub> = env.SESSIONS) {
     identity,
     audience: owner.audience,
     metadata: "",
+    expiresAt: Infinity,
+    hearing: new Set(),
     headers: { accept: "application/json, text/event-stream", "content-type": "application/json" },
     body,
     home: { region: 0, shard: 0 },
@@ -95,7 +98,7 @@ it("one that was ended stays ended, in memory, after an eviction, and after a cr
   const { events, begin, open, list } = stage()
   const session = await open(await begin())
   expect(await list(session)).toContain("provision_database")
-  expect([await session.isLiving(), await session.end(), await session.isLiving()]).toEqual([true, true, false])
+  expect([await session.resources(), await session.end(), await session.resources()]).toEqual([[], true, undefined])
   expect(await list(session)).toBeUndefined()
   await evictDurableObject(env.SESSIONS.getByName(session.name))
   expect(await list(session)).toBeUndefined()
