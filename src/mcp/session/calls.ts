@@ -26,7 +26,8 @@ interface Question {
   readonly call: Call
 }
 
-const Cancelled = z.object({
+/** What either side says of a request that it has no use for any more. */
+export const Cancelled = z.object({
   method: z.literal("notifications/cancelled"),
   params: z.looseObject({ requestId: z.union([z.string(), z.number()]) }),
 })

@@ -3,18 +3,16 @@ import {
   isJSONRPCResponse,
   type JSONRPCMessage,
   type McpServer,
-  type RequestId,
   type ServerContext,
   type TransportSendOptions,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server"
-import { z } from "zod"
 import type { RuntimeParts } from "../../operation/index.ts"
 import { authInfo } from "../auth-info.ts"
 import { type Exchange, readCalled } from "../exchange.ts"
 import type { Exchanges } from "../offer.ts"
 import { rpcError } from "../rpc-error.ts"
-import { Calls } from "./calls.ts"
+import { Calls, Cancelled } from "./calls.ts"
 import type { Session, SessionRequest } from "./message.ts"
 
 /** The SDK's transport, whose questions go out under names of our own. */
@@ -96,7 +94,7 @@ export class Conversation {
 
   /** The SDK answers a cancelled call with nothing, and would leave its stream open. */
   #forgetCancelled(message: unknown): void {
-    const id = cancelledCall(message)
+    const id = Cancelled.safeParse(message).data?.params.requestId
     if (id === undefined) return
     this.#calls.end(id)
     this.#transport.closeSSEStream(id)
@@ -110,12 +108,3 @@ export class Conversation {
 }
 
 const NOBODY_WAITS = "Nobody waits for this answer any more; make the call that asked again."
-
-const Cancelled = z.object({
-  method: z.literal("notifications/cancelled"),
-  params: z.object({ requestId: z.union([z.string(), z.number()]) }),
-})
-
-function cancelledCall(message: unknown): RequestId | undefined {
-  return Cancelled.safeParse(message).data?.params.requestId
-}
