@@ -2,9 +2,10 @@
 import { equal, match } from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { ROOT } from "../support/bundle.ts"
-import { makeIdentity } from "../support/identity.ts"
+import { codeBlocks } from "../support/code-blocks.ts"
 import { freePort } from "../support/port.ts"
 import type { Step } from "./run.ts"
 
@@ -33,12 +34,22 @@ function refuses(folder: string): void {
   match(stderr, /^SEAL_KEYS: is required and has no default; .*\.\n$/)
 }
 
+/** The commands of the page, but for what is installed already and the port, which may be taken here. */
+function startOfPage(port: string): string {
+  const page = readFileSync(join(ROOT, "docs/self-hosting.md"), "utf8")
+  const [commands] = codeBlocks(page).filter(({ language }) => language === "sh")
+  const [install = "", ...others] = commands?.code.split("\n") ?? []
+  equal(install, "npm install waxseal")
+  return others.join("\n").replace("8787", port)
+}
+
 async function servesAndEnds(folder: string): Promise<void> {
   const port = String(await freePort())
-  const npx = spawn("npx", ["waxseal", "serve", "--data", "data", "--port", port], {
+  const npx = spawn("sh", ["-euc", startOfPage(port)], {
     cwd: at(folder),
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...(await makeIdentity()).bindings },
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
   })
   // Both streams close when everything under npx has ended, too.
   const ended = once(npx, "close")
@@ -48,7 +59,7 @@ async function servesAndEnds(folder: string): Promise<void> {
   })
   while (!said.includes("/healthz\n")) await Promise.race([once(npx.stderr, "data"), ended.then(() => fail(said))])
   equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
-  npx.kill("SIGTERM")
+  process.kill(-Number(npx.pid), "SIGTERM")
   await ended
 }
 
@@ -68,6 +79,6 @@ function passesTests(folder: string): void {
 
 export const serve: readonly Step[] = [
   ["npx waxseal serve says what it needs", refuses],
-  ["npx waxseal serve serves, and ends with npx", servesAndEnds],
+  ["docs/self-hosting.md: npx waxseal serve serves, and ends with npx", servesAndEnds],
   ["what it serves passes the tests of /mcp and /v1", passesTests],
 ]

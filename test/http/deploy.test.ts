@@ -1,0 +1,167 @@
+import { execFile } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { createServer, type RequestListener } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { z } from "zod"
+import { checkSecrets, checkVars } from "../../scripts/deploy/checks.ts"
+import { smoke } from "../../scripts/deploy/smoke.ts"
+import { ROOT } from "../support/bundle.ts"
+import { makeIdentity } from "../support/identity.ts"
+import { freePort } from "../support/port.ts"
+import { type Running, startWorker } from "../support/workerd.ts"
+
+const VARS = {
+  PUBLIC_URL: "https://waxseal.example.com",
+  AUTH_ISSUER: "https://id.example.com/",
+  AUTH_JWKS_URL: "https://id.example.com/.well-known/jwks.json",
+}
+
+const Address = z.object({ port: z.number() })
+
+let folder: string
+let bindings: Readonly<Record<string, string>>
+const running: Running[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "waxseal-"))
+  bindings = (await makeIdentity()).bindings
+})
+
+afterAll(async () => {
+  await Promise.all(running.map((worker) => worker.kill()))
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** The Worker itself, and where it can be looked at. */
+async function deployed(settings: Readonly<Record<string, string>> = {}): Promise<string> {
+  const port = await freePort()
+  const origin = `http://localhost:${port}`
+  const storage = join(folder, String(port))
+  running.push(await startWorker({ bindings: { ...bindings, PUBLIC_URL: origin, ...settings }, storage, port }))
+  return origin
+}
+
+/** Some server that is none of ours. */
+async function somebody(answer: RequestListener): Promise<{ origin: string; leave(): void }> {
+  const server = createServer(answer).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = Address.parse(server.address())
+  return { origin: `http://127.0.0.1:${port}`, leave: () => void server.close() }
+}
+
+interface Ended {
+  readonly code: number
+  readonly output: string
+  readonly errors: string
+}
+
+/** A script, as a person with no account runs it. */
+function run(script: string, ...args: readonly string[]): Promise<Ended> {
+  const env = { PATH: process.env["PATH"], HOME: folder, WRANGLER_SEND_METRICS: "false", NO_COLOR: "1" }
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [join(ROOT, script), ...args], { env }, (_error, output, errors) =>
+      resolve({ code: child.exitCode ?? -1, output, errors }),
+    )
+  })
+}
+
+describe("looking from outside", () => {
+  it("finds nothing wrong with the Worker, and says what was looked at", async () => {
+    const origin = await deployed()
+    const findings = await smoke(origin, 0)
+    expect(findings.filter(({ wrong }) => wrong !== undefined)).toEqual([])
+    const { code, output, errors } = await run("scripts/smoke.ts", origin)
+    expect({ code, errors }).toEqual({ code: 0, errors: "" })
+    expect(output.match(/^ok {4}/gm)).toHaveLength(findings.length)
+  })
+
+  it("notices a Worker that is known by another name", async () => {
+    const findings = await smoke(await deployed({ PUBLIC_URL: "http://localhost:1" }), 0)
+    expect(wrongs(findings)).toEqual({
+      "/mcp says whom it trusts": "calls itself by another name; is PUBLIC_URL this origin?",
+      "/v1 says whom it trusts": "calls itself by another name; is PUBLIC_URL this origin?",
+      "/mcp asks a stranger for an access token": "does not say where its metadata is",
+    })
+  })
+
+  it("notices a Worker that is misconfigured, and exits 1", async () => {
+    const origin = await deployed({ SEAL_KEYS: "[]" })
+    const { code, output, errors } = await run("scripts/smoke.ts", origin)
+    expect(code).toBe(1)
+    expect(output.match(/^WRONG .*answers 503/gm)?.length).toBeGreaterThanOrEqual(4)
+    expect(errors).toBe(`5 of 5 looks at ${origin} found something wrong; see above.\n`)
+  })
+
+  it("notices somebody else, another version, and nobody", async () => {
+    const page = await somebody((_request, response) => response.end("<html>It works!</html>"))
+    expect(Object.keys(wrongs(await smoke(page.origin, 0)))).toHaveLength(5)
+    page.leave()
+    const older = await somebody((_request, response) => response.end('{"status":"ok","version":"0.0.1"}'))
+    expect(wrongs(await smoke(older.origin, 0))).toMatchObject({
+      "/healthz says that this version is up": expect.stringMatching(/^answers as version 0\.0\.1, not /),
+    })
+    older.leave()
+    expect(new Set(Object.values(wrongs(await smoke(`http://127.0.0.1:${await freePort()}`, 0))))).toEqual(
+      new Set(["does not answer"]),
+    )
+  })
+})
+
+function wrongs(findings: Awaited<ReturnType<typeof smoke>>): Record<string, string> {
+  return Object.fromEntries(findings.flatMap(({ what, wrong }) => (wrong === undefined ? [] : [[what, wrong]])))
+}
+
+describe("before anything is deployed", () => {
+  it("settings that do are read", () => {
+    expect(checkVars(VARS, "wrangler.toml")).toEqual({ origin: VARS.PUBLIC_URL, issuer: VARS.AUTH_ISSUER })
+  })
+
+  it.each([
+    ["no PUBLIC_URL", { PUBLIC_URL: undefined }, /^wrangler\.toml, \[vars\]: PUBLIC_URL: is required/],
+    ["no issuer", { AUTH_ISSUER: undefined }, /^wrangler\.toml, \[vars\]: AUTH_ISSUER: /],
+    [
+      "no authentication",
+      { AUTH_ISSUER: undefined, AUTH_JWKS_URL: undefined, AUTH_MODE: "none" },
+      /AUTH_MODE: none is/,
+    ],
+    ["a wrong number", { LEDGER_SHARDS: "many" }, /LEDGER_SHARDS: /],
+    ["a secret among them", { SEAL_KEYS: "hunter2" }, /SEAL_KEYS is a secret; take it out, replace it/],
+    ["a model's key among them", { LLM_API_KEY: "hunter2" }, /LLM_API_KEY is a secret/],
+  ])("%s is named, and no value is shown", (_, changes, sentence) => {
+    const vars = Object.fromEntries(Object.entries({ ...VARS, ...changes }).filter(([, value]) => value !== undefined))
+    expect(() => checkVars(vars, "wrangler.toml")).toThrow(sentence)
+    expect(() => checkVars(vars, "wrangler.toml")).not.toThrow(/hunter2/)
+  })
+
+  it("missing secrets are named, with what makes them", () => {
+    expect(() => checkSecrets(["SEAL_KEYS"], ["LLM_API_KEY"])).toThrow(
+      "The Worker has no secret SEAL_KEYS; set it: npx waxseal keygen | npx wrangler secret put SEAL_KEYS",
+    )
+    expect(() => checkSecrets(["SEAL_KEYS"], ["SEAL_KEYS"])).not.toThrow()
+  })
+
+  it("the project's own configuration is not enough: one sentence says what is missing", async () => {
+    const { code, output, errors } = await run("scripts/deploy.ts", "--dry-run")
+    expect({ code, output }).toEqual({ code: 1, output: "" })
+    expect(errors).toMatch(/^wrangler\.toml, \[vars\]: AUTH_ISSUER: .*\n$/)
+  })
+
+  it("with settings a dry run is made; without an account one sentence says how to get in", async () => {
+    const config = join(folder, "wrangler.json")
+    const main = join(ROOT, "test/fixtures/slow/worker.ts")
+    const secrets = { required: ["SEAL_KEYS"] }
+    await writeFile(config, JSON.stringify({ name: "x", main, compatibility_date: "2026-11-01", vars: VARS, secrets }))
+    const dry = await run("scripts/deploy.ts", "--dry-run", "--config", config)
+    expect(dry).toMatchObject({ code: 0 })
+    expect(dry.output).toContain("Nothing was deployed, and no secret was looked for. Next: npm run deploy")
+    expect(await run("scripts/deploy.ts", "--config", config)).toEqual({
+      code: 1,
+      output: "",
+      errors:
+        "There is no Cloudflare account to deploy to; log in by npx wrangler login, or set CLOUDFLARE_API_TOKEN.\n",
+    })
+  })
+})
