@@ -12,8 +12,9 @@ import { seal } from "./state/seal.ts"
 const NAME = "batch"
 const CALLS = { seal, open, redeem }
 
-/** An entry is a body like any other, and one member more. */
 const Entry = z.looseObject({ op: z.enum(["seal", "open", "redeem"]) })
+/** All that was sent, a member called `__proto__` too, which a copy by schema would lose. */
+const Members = z.custom<Readonly<Record<string, unknown>>>((value) => typeof value === "object" && value !== null)
 
 export const batch = endpoint({
   name: NAME,
@@ -40,7 +41,8 @@ async function answerEntry(call: Call, entry: unknown, index: number): Promise<A
   }
   const parsed = Entry.safeParse(entry)
   if (!parsed.success) return misfit("invalid_body", parsed.error)
-  const { op, ...body } = parsed.data
+  const { op } = parsed.data
+  const { op: _, ...body } = Members.parse(entry)
   const { scope, run } = CALLS[op]
   if (scope !== undefined && !identity.scopes.has(scope)) {
     return problem("insufficient_scope", `The access token lacks the scope ${scope}.`)

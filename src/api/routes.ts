@@ -42,14 +42,26 @@ function patternOf(path: string): RegExp {
 
 /** A query parameter that is sent twice is a list, which no schema takes; one that is not known is not looked at. */
 function parametersOf({ names }: Route, { groups = {} }: RegExpExecArray, url: URL): Readonly<Record<string, unknown>> {
+  const query = queryOf(url)
   return Object.fromEntries(
     names.flatMap((name): [string, unknown][] => {
       const segment = groups[name]
       if (segment !== undefined) return [[name, decoded(segment)]]
-      const values = url.searchParams.getAll(name)
+      const values = query.filter(([given]) => given === name).map(([, value]) => value)
       return values.length === 0 ? [] : [[name, values.length === 1 ? values[0] : values]]
     }),
   )
+}
+
+/** As URLSearchParams reads it, except that bytes which are no UTF-8 are not replaced: they would name somebody else. */
+function queryOf({ search }: URL): [name: string, value: string | undefined | null][] {
+  return search
+    .slice(1)
+    .split("&")
+    .map((pair) => {
+      const [name = "", ...value] = pair.replaceAll("+", " ").split("=")
+      return [decoded(name) ?? "", decoded(value.join("=")) ?? null]
+    })
 }
 
 /** Nothing, where the percent-encoding is broken. */

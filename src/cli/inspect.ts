@@ -33,8 +33,10 @@ export async function inspect(args: readonly string[]): Promise<void> {
   const header = readHeader(token)
   if (!header) throw new CommandError("Standard input holds no token: give a whole requestState, and nothing else.")
   const now = Date.now()
+  const asked = questionOf(flags)
+  if (asked && flags.keys === undefined) throw new CommandError(`Nothing opens without --keys; use: ${INSPECT}`)
   const ring = flags.keys === undefined ? undefined : readRing(flags.keys)
-  const opened = ring && (await open(ring, flags, token))
+  const opened = ring && asked && (await open(ring, asked, token))
   const findings = {
     ...headerFindings(token, header, now),
     ...(ring && { key: keyFindings(ring, header, now) }),
@@ -52,10 +54,10 @@ function parseFlags(args: readonly string[]) {
       tenant: { type: "string" },
       principal: { type: "string" },
       audience: { type: "string" },
-      method: { type: "string", default: "tools/call" },
+      method: { type: "string" },
       target: { type: "string" },
       arguments: { type: "string" },
-      purpose: { type: "string", default: "mcp" },
+      purpose: { type: "string" },
     },
   })
 }
@@ -66,15 +68,25 @@ function readRing(file: string): KeyRing {
   return parsed.ring
 }
 
-/** Opens the token where the flags say for whom and for what it was sealed: it cannot be decrypted without. */
-async function open(ring: KeyRing, flags: Flags, token: string): Promise<Opened | undefined> {
-  const { tenant, principal, audience, method, target, arguments: sent } = flags
-  const none = [tenant, principal, audience, target, sent].every((flag) => flag === undefined)
-  if (none) return undefined
+/** For whom and for what the token was sealed, as far as the flags say: it cannot be decrypted without. */
+interface Question extends Omit<Flags, "tenant" | "principal" | "target"> {
+  readonly tenant: string
+  readonly principal: string
+  readonly target: string
+}
+
+function questionOf({ keys: _, ...flags }: Flags): Question | undefined {
+  if (Object.values(flags).every((flag) => flag === undefined)) return undefined
+  const { tenant, principal, target } = flags
   if (tenant === undefined || principal === undefined || target === undefined) {
     throw new CommandError(`--tenant, --principal and --target belong together; use: ${INSPECT}`)
   }
-  const purpose = Purpose.safeParse(flags.purpose)
+  return { ...flags, tenant, principal, target }
+}
+
+async function open(ring: KeyRing, asked: Question, token: string): Promise<Opened> {
+  const { tenant, principal, audience, method = "tools/call", target, arguments: sent } = asked
+  const purpose = Purpose.safeParse(asked.purpose ?? "mcp")
   if (!purpose.success) throw new CommandError("--purpose must be mcp, api or session.")
   const binding: Binding = {
     tenant: tenant as TenantId,

@@ -3,7 +3,7 @@ import { z } from "zod"
 import { parseKeyRing, ringProblem } from "../seal/index.ts"
 import { CommandError, readFlags, readPositionals } from "./command.ts"
 import { parseSuite } from "./keygen.ts"
-import { type Entry, type Key, keysOf, newEntry, readKeys, replaceRingFile, ringText } from "./ring-file.ts"
+import { type Entry, editing, type Key, keysOf, newEntry, readKeys, replaceRingFile, ringText } from "./ring-file.ts"
 
 export const LIST = "waxseal keys list FILE"
 export const ROTATE = "waxseal keys rotate FILE [--in SECONDS] [--suite 1|2]"
@@ -42,13 +42,19 @@ export function rotate(args: readonly string[]): void {
     }),
   )
   const [file] = readPositionals(ROTATE, positionals, FILE)
+  const waitSeconds = parseWait(values.in)
+  const suite = parseSuite(values.suite)
+  editing(file, () => addKey(file, suite, waitSeconds))
+}
+
+function addKey(file: string, suite: 1 | 2, waitSeconds: number): void {
   const now = Date.now()
   const entries = readKeys(file, now).map(({ entry }) => entry)
-  const sealsFrom = now + parseWait(values.in) * 1_000
+  const sealsFrom = now + waitSeconds * 1_000
   if (sealsFrom > now && problemOf(entries, sealsFrom - 1) !== undefined) {
     throw new CommandError("No key would seal until the new one begins; choose a smaller --in, 0 for at once.")
   }
-  const ring = [...entries, newEntry(parseSuite(values.suite), sealsFrom)]
+  const ring = [...entries, newEntry(suite, sealsFrom)]
   const added = keysOf(ringText(ring), "The new ring", now).at(-1)
   replaceRingFile(file, ring)
   const advice = sealsFrom > now ? "deploy the ring before that" : "deploy the ring now"
@@ -57,7 +63,7 @@ export function rotate(args: readonly string[]): void {
 
 /** Removes a key that nothing needs any more. */
 export function retire(args: readonly string[]): void {
-  removeKey(RETIRE, args, ({ keyId, sealsUntil }, now) => {
+  remove(RETIRE, args, ({ keyId, sealsUntil }, now) => {
     if (sealsUntil === undefined || now < sealsUntil) return `${keyId} has not stopped sealing; rotate first.`
     const needed = sealsUntil + RESULTS_KEPT
     if (now >= needed) return undefined
@@ -67,15 +73,17 @@ export function retire(args: readonly string[]): void {
 
 /** Removes a key at once: nothing that it sealed opens from the next deployment on. */
 export function revoke(args: readonly string[]): void {
-  removeKey(REVOKE, args, () => undefined)
+  remove(REVOKE, args, () => undefined)
 }
 
-function removeKey(
-  usage: string,
-  args: readonly string[],
-  objection: (key: Key["shown"], now: number) => string | undefined,
-): void {
+type Objection = (key: Key["shown"], now: number) => string | undefined
+
+function remove(usage: string, args: readonly string[], objection: Objection): void {
   const [file, keyId] = readPositionals(usage, positionalsOf(usage, args), FILE_AND_KEY)
+  editing(file, () => removeKey(file, keyId, objection))
+}
+
+function removeKey(file: string, keyId: string, objection: Objection): void {
   const now = Date.now()
   const keys = readKeys(file, now)
   const key = keys.find(({ shown }) => shown.keyId === keyId)

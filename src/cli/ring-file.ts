@@ -56,15 +56,43 @@ export function readRingText(file: string): string {
   try {
     return readFileSync(file, "utf8")
   } catch (error) {
-    throw new CommandError(
-      `${file} cannot be read (${codeOf(error)}); name the file that holds the value of SEAL_KEYS.`,
-    )
+    throw unreadable(file, error)
   }
 }
 
 /** Puts a new file in place, for its owner alone; a file that is there already stays, whatever it is. */
 export function createRingFile(file: string, entries: readonly Entry[]): void {
   writeAside(file, ringText(entries), linkSync)
+}
+
+/** One edit of a ring file at a time: between reading it and replacing it nobody else does. */
+export function editing<Result>(file: string, edit: () => Result): Result {
+  const lock = `${existing(file)}.lock`
+  try {
+    writeFileSync(lock, "", { mode: 0o600, flag: "wx" })
+  } catch (error) {
+    const code = codeOf(error)
+    if (code !== "EEXIST") throw new CommandError(`${file} cannot be edited (${code}): ${lock} cannot be made.`)
+    throw new CommandError(`${file} is being edited by another command; try again, and if none runs, remove ${lock}.`)
+  }
+  try {
+    return edit()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
+/** The file itself, whatever links lead to it. */
+function existing(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
+function unreadable(file: string, error: unknown): CommandError {
+  return new CommandError(`${file} cannot be read (${codeOf(error)}); name the file that holds the value of SEAL_KEYS.`)
 }
 
 /** Replaces a ring file in one step: whoever reads it meanwhile finds the old ring or the new one. */

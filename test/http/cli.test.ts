@@ -120,6 +120,24 @@ describe("waxseal keys", () => {
     expect((await readdir(folder)).filter((name) => /json\./.test(name))).toEqual([])
   })
 
+  it("edits that race lose nothing: each is made, or says that another is under way", async () => {
+    const file = await ringFile(key(-DAY))
+    const edits = await Promise.all(
+      [60, 120, 180, 240].map((wait) => waxseal(["keys", "rotate", file, "--in", `${wait}`])),
+    )
+    const made = edits.filter(({ code }) => code === 0)
+    expect(await entriesOf(file)).toHaveLength(1 + made.length)
+    for (const { code, error } of edits) if (code !== 0) expect(error).toMatch(/is being edited by another command/)
+  })
+
+  it("an edit that is under way is waited for by nobody, and one that was killed is said how to clear", async () => {
+    const file = await ringFile(key(-DAY))
+    await writeFile(`${file}.lock`, "")
+    await expectRefusal(["keys", "rotate", file], file, /try again, and if none runs, remove .*\.lock\.\n$/)
+    await rm(`${file}.lock`)
+    expect(await waxseal(["keys", "rotate", file])).toMatchObject({ code: 0 })
+  })
+
   it("rotate --in 0 adds one that seals now", async () => {
     const file = await ringFile(key(-DAY))
     await waxseal(["keys", "rotate", file, "--in", "0", "--suite", "2"])
@@ -305,12 +323,14 @@ describe("waxseal inspect", () => {
       refusal([...flags, "--arguments", "{name}"]),
       refusal([...flags, "--arguments", "9007199254740993"]),
       refusal([...flags, "--purpose", "result"]),
+      waxseal(["inspect", ...flags], token).then(({ error }) => error),
     ])
     expect(problems).toEqual([
       expect.stringMatching(/^--tenant, --principal and --target belong together; use: waxseal inspect .*\n$/),
       "--arguments must be JSON, as the request has it.\n",
       "--arguments cannot be bound: an integer is beyond 2^53.\n",
       "--purpose must be mcp, api or session.\n",
+      expect.stringMatching(/^Nothing opens without --keys; use: waxseal inspect .*\n$/),
     ])
   })
 })

@@ -74,6 +74,11 @@ describe("a batch", () => {
     expect(answer).toMatchObject({ status: 400, body: { code: "invalid_body" } })
   })
 
+  it("refuses a member that is not known, whatever it is called", async () => {
+    const odd = JSON.parse(JSON.stringify(SEAL).replace("{", '{"__proto__":{"op":"open"},'))
+    expect(await batch([odd, SEAL])).toMatchObject([{ status: 400, body: { code: "invalid_body" } }, { status: 200 }])
+  })
+
   it("checks the scope of each call", async () => {
     const requestState = await sealed()
     const entries = [SEAL, { op: "open", requestState, ...BOUND }, { op: "redeem", requestState, ...BOUND }]

@@ -272,7 +272,12 @@ describe("keys", () => {
   })
 
   it("refuses a principal that is no name", async () => {
-    for (const query of ["?principal=", "?principal=a&principal=b", `?principal=${"x".repeat(513)}`]) {
+    for (const query of [
+      "?principal=",
+      "?principal=%ED%A0%80",
+      "?principal=a&principal=b",
+      `?principal=${"x".repeat(513)}`,
+    ]) {
       expectProblem(await read("k", query), 400, "invalid_parameter", { errors: [{ path: "/principal" }] })
     }
   })
