@@ -4,7 +4,7 @@ import { type Answer, toResponse } from "./answer.ts"
 import type { ApiParts, Call } from "./call.ts"
 import type { Endpoint } from "./endpoint.ts"
 import { ENDPOINTS } from "./endpoints.ts"
-import { problem, tooManyCalls } from "./problems.ts"
+import { misfitAt, problem, tooManyCalls } from "./problems.ts"
 import { createRoutes, type Routed } from "./routes.ts"
 
 /** Where the API lives. */
@@ -66,9 +66,9 @@ async function run(request: Request, call: Call, { endpoint, parameters }: Extra
     case "too_slow":
       return problem("body_too_slow", "The body did not arrive within 10 seconds; send it faster.")
     case "too_deep":
-      return problem("invalid_json", "The body is nested deeper than 96 levels; send it flatter.")
+      return misfitAt("", "is nested deeper than 96 levels")
     case "too_wide":
-      return problem("invalid_json", "The body has more than 20,000 members or 200,000 values; send less.")
+      return misfitAt("", "has more than 20,000 members or 200,000 values")
     case "unreadable":
       return problem("invalid_json", "The body is not JSON in UTF-8.")
     case "json":

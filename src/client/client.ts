@@ -15,8 +15,8 @@ export interface Operations extends OperationCalls {
    * waits `waitSeconds` for its outcome.
    *
    * Rejects with `WaxsealError`: `operation_failed` (for good, or `retryable`), `operation_outcome_unknown` (an attempt
-   * vanished: find out, then `resolve`), `operation_in_progress`, `operation_mismatch`, `result_omitted`,
-   * `result_too_large` (recorded without its result), `stale_claim` (it worked past its lease, and another began).
+   * vanished: find out, then `resolve`), `operation_in_progress`, `operation_mismatch`, `result_omitted` (a
+   * repeat of one whose result could not be kept), `stale_claim` (it worked past its lease, and another began).
    * What the work itself throws is passed on, and leaves the outcome unknown, unless it is an `OperationFailure`.
    *
    * @example

@@ -27,6 +27,7 @@ export interface Call<Answer> {
   readonly method: "GET" | "POST"
   /** Below `/v1`. */
   readonly path: string
+  /** What cannot be written as JSON is refused as the API refuses what does not fit: `invalid_body`. */
   readonly body?: unknown
   readonly answer: z.ZodMiniType<Answer>
   /** Made twice, it does what it does once. Other calls are made again only where the API says that it did nothing. */
@@ -38,6 +39,7 @@ export interface Call<Answer> {
 export type Send = <Answer>(call: Call<Answer>, options?: CallOptions) => Promise<Answer>
 
 const DEFAULT_TIMEOUT_MS = 15_000
+const LONGEST_BODY_BYTES = 2_097_152
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 /** An answer that was lost without a word is asked for again after this share of the time. */
@@ -51,14 +53,19 @@ type Tried<Answer> =
 export function createSend({ url, token, timeoutMs: clientTimeoutMs, fetch = ownFetch }: ClientOptions): Send {
   const base = baseOf(url)
 
-  async function attempt<Answer>(call: Call<Answer>, stop: AbortSignal, patienceMs: number): Promise<Tried<Answer>> {
-    const { method, path, body, repeatable } = call
+  async function attempt<Answer>(
+    call: Call<Answer>,
+    body: string | undefined,
+    stop: AbortSignal,
+    patienceMs: number,
+  ): Promise<Tried<Answer>> {
+    const { method, path, repeatable } = call
     const bearer = typeof token === "string" ? token : await unlessAborted(Promise.resolve(token()), stop)
     const silence = AbortSignal.timeout(patienceMs)
     const init = {
       method,
       headers: { authorization: `Bearer ${bearer}`, ...(body !== undefined && { "content-type": "application/json" }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body }),
       // The API never redirects, and neither token nor state may go elsewhere.
       redirect: "manual" as const,
       signal: repeatable ? AbortSignal.any([stop, silence]) : stop,
@@ -75,6 +82,7 @@ export function createSend({ url, token, timeoutMs: clientTimeoutMs, fetch = own
   }
 
   return async (call, { signal, timeoutMs = clientTimeoutMs ?? DEFAULT_TIMEOUT_MS } = {}) => {
+    const body = textOf(call.body)
     const waitMs = (call.waitSeconds ?? 0) * 1_000
     const milliseconds = Math.ceil(timeoutMs) + waitMs
     const patienceMs = Math.ceil(timeoutMs * PATIENCE) + waitMs
@@ -84,7 +92,7 @@ export function createSend({ url, token, timeoutMs: clientTimeoutMs, fetch = own
     try {
       for (let tries = 0; ; tries += 1) {
         stop.throwIfAborted()
-        const tried = await attempt(call, stop, patienceMs)
+        const tried = await attempt(call, body, stop, patienceMs)
         if (tried.ok) return tried.answer
         const wait = Math.max(backOff(tries), (tried.error.retryAfterSeconds ?? 0) * 1_000)
         if (!tried.passing || performance.now() + wait >= endsAt) throw tried.error
@@ -136,6 +144,23 @@ function mayPass({ status = 0, code }: WaxsealError): boolean {
 function backOff(tries: number): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
   return (longest * (1 + Math.random())) / 2
+}
+
+/** What the API is sure to refuse is not sent. */
+function textOf(body: unknown): string | undefined {
+  const text = jsonTextOf(body)
+  // In UTF-16 units: it has at least as many bytes.
+  if (text === undefined || text.length <= LONGEST_BODY_BYTES) return text
+  throw new WaxsealError("body_too_large", "What was to be sent is larger than 2 MiB; send less.")
+}
+
+function jsonTextOf(body: unknown): string | undefined {
+  try {
+    return JSON.stringify(body)
+  } catch (cause) {
+    const errors = [{ path: "", message: "cannot be written as JSON" }]
+    throw new WaxsealError("invalid_body", "What was to be sent is no JSON; mend it.", { errors }, { cause })
+  }
 }
 
 function jsonOf(text: string): unknown {

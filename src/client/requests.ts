@@ -87,20 +87,32 @@ export type BeginRequest = RunRequest & {
 }
 
 /** The result of the attempt that holds this claim. */
-export interface CompleteRequest extends ForPrincipal {
+export type CompleteRequest = ForPrincipal & {
   readonly claim: string
-  /** At most 1 MiB of JSON is kept. */
-  readonly result: Json
-}
+} & (
+    | {
+        /** At most 1 MiB of JSON is kept. */
+        readonly result: Json
+        readonly resultOmitted?: never
+      }
+    /** Completed, and its result is not to be kept: it is too large, or no JSON. */
+    | { readonly resultOmitted: true; readonly result?: never }
+  )
 
 /** Why the attempt that holds this claim did nothing. */
-export interface FailRequest extends ForPrincipal {
+export type FailRequest = ForPrincipal & {
   readonly claim: string
-  /** At most 1 MiB of JSON is kept. */
-  readonly error: Json
   /** True: sure that nothing happened, and the next begin runs. False: final. */
   readonly retryable: boolean
-}
+} & (
+    | {
+        /** At most 1 MiB of JSON is kept. */
+        readonly error: Json
+        readonly errorOmitted?: never
+      }
+    /** Failed, and its error is not to be kept. */
+    | { readonly errorOmitted: true; readonly error?: never }
+  )
 
 /** How long the attempt that holds this claim goes on. */
 export interface RenewRequest extends ForPrincipal {

@@ -73,6 +73,28 @@ function attemptsAt(calls: OperationCalls, key: string, request: RunRequest) {
     await calls.fail(key, nothing).catch(() => undefined)
   }
 
+  /** What has run is recorded, with its result or without, and so never runs again. */
+  async function completed(claim: string, result: Json): Promise<Json> {
+    try {
+      return resultOf(await calls.complete(key, { claim, result, ...owner }))
+    } catch (error) {
+      if (!cannotBeKept(error)) throw error
+      await calls.complete(key, { claim, resultOmitted: true, ...owner })
+      return result
+    }
+  }
+
+  async function failed(claim: string, thrown: OperationFailure): Promise<WaxsealError> {
+    const { error, retryable } = thrown
+    try {
+      return failureOf(await calls.fail(key, { claim, error, retryable, ...owner }), thrown)
+    } catch (refused) {
+      if (!cannotBeKept(refused)) throw refused
+      const recorded = await calls.fail(key, { claim, errorOmitted: true, retryable, ...owner })
+      return failureOf({ ...recorded, error }, thrown)
+    }
+  }
+
   return {
     async begin(signal: AbortSignal | undefined): Promise<Begun> {
       signal?.throwIfAborted()
@@ -105,16 +127,21 @@ function attemptsAt(calls: OperationCalls, key: string, request: RunRequest) {
       try {
         result = (await work()) ?? null
       } catch (thrown) {
-        if (thrown instanceof OperationFailure) {
-          const { error, retryable } = thrown
-          throw failureOf(await calls.fail(key, { claim, error, retryable, ...owner }), thrown)
-        }
+        if (thrown instanceof OperationFailure) throw await failed(claim, thrown)
         await lease.letGo()
         throw thrown
       }
-      return resultOf(await calls.complete(key, { claim, result, ...owner }))
+      return completed(claim, result)
     },
   }
+}
+
+const KEPT_WITHOUT: ReadonlySet<string> = new Set(["body_too_large", "invalid_body", "body_too_slow"])
+
+/** It is what was to be recorded that the API, or what stands before it, will not take: too large, too deep, no JSON. */
+function cannotBeKept(error: unknown): boolean {
+  if (!(error instanceof WaxsealError)) return false
+  return error.status === 413 || KEPT_WITHOUT.has(error.code)
 }
 
 function eitherOf(lost: AbortSignal, signal: AbortSignal | undefined): AbortSignal {

@@ -73,7 +73,7 @@ async function record(
   key: OperationKey,
   claim: Uint8Array,
   outcome: KeyedOutcome,
-  value: Json,
+  value: Json | undefined,
 ): Promise<Answer> {
   const { body, tooLarge } = await boxed(parts, key, value)
   const answer = await parts.keyedLedger.end(key, claim, { outcome, body })
@@ -87,7 +87,12 @@ async function record(
 }
 
 /** Gives the operation back; the error is told to nobody but its sender. */
-async function release({ parts }: Call, key: OperationKey, claim: Uint8Array, error: Json): Promise<Answer> {
+async function release(
+  { parts }: Call,
+  key: OperationKey,
+  claim: Uint8Array,
+  error: Json | undefined,
+): Promise<Answer> {
   const answer = await parts.keyedLedger.end(key, claim, { outcome: "rerun" })
   parts.observe({ event: "keyed_operation", name: "retryable", outcome: answer.status })
   if (answer.status !== "ended") return staleClaim()

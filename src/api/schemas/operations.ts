@@ -56,25 +56,42 @@ export const BeginBody = z
 
 const CLAIM = "AAAAAaFbsDK2mAqCaHqTKjvwLbI"
 
+const leftOut = z
+  .literal(true)
+  .register(documented, { description: "It is not sent, and will not be kept: what has run is recorded all the same." })
+
 export const CompleteBody = z
   .strictObject({
     claim: Claim,
-    result: json("What the operation came to; at most 1 MiB of JSON text is kept."),
+    result: json("What the operation came to; at most 1 MiB of JSON text is kept.").exactOptional(),
+    resultOmitted: leftOut.exactOptional(),
     principal,
   })
-  .register(documented, { id: "CompleteBody", examples: [{ claim: CLAIM, result: { invoice: "R-2026-7" } }] })
+  .refine((body) => (body.result === undefined) !== (body.resultOmitted === undefined), {
+    error: "needs result or resultOmitted, and not both",
+  })
+  .register(documented, {
+    id: "CompleteBody",
+    oneOf: [{ required: ["result"] }, { required: ["resultOmitted"] }],
+    examples: [{ claim: CLAIM, result: { invoice: "R-2026-7" } }],
+  })
 
 export const FailBody = z
   .strictObject({
     claim: Claim,
-    error: json("Why it failed; at most 1 MiB of JSON text is kept."),
+    error: json("Why it failed; at most 1 MiB of JSON text is kept.").exactOptional(),
+    errorOmitted: leftOut.exactOptional(),
     retryable: z.boolean().register(documented, {
       description: "True: sure that nothing happened, and the next begin runs. False: final.",
     }),
     principal,
   })
+  .refine((body) => (body.error === undefined) !== (body.errorOmitted === undefined), {
+    error: "needs error or errorOmitted, and not both",
+  })
   .register(documented, {
     id: "FailBody",
+    oneOf: [{ required: ["error"] }, { required: ["errorOmitted"] }],
     examples: [{ claim: CLAIM, error: { message: "out of stock" }, retryable: false }],
   })
 

@@ -298,6 +298,10 @@ describe("bodies", () => {
     ["begin", { fingerprint: "x", surprise: 1 }],
     ["complete", { claim: "x" }],
     ["complete", { result: 1 }],
+    ["complete", { claim: "x", result: 1, resultOmitted: true }],
+    ["complete", { claim: "x", resultOmitted: false }],
+    ["fail", { claim: "x", retryable: false }],
+    ["fail", { claim: "x", error: 1, errorOmitted: true, retryable: false }],
     ["fail", { claim: "x", error: 1 }],
     ["fail", { claim: "x", error: 1, retryable: "yes" }],
     ["renew", { claim: "x", leaseSeconds: 0 }],
@@ -345,6 +349,19 @@ describe("results", () => {
     const failing = newKey()
     const answer = await send(failing, "fail", { claim: await begun(failing), error: result, retryable: false })
     expectProblem(answer, 413, "result_too_large")
+    expect((await begin(failing)).body).toMatchObject({ status: "failed", errorOmitted: true, retryable: false })
+  })
+
+  it("may be left out, and what has run never runs again", async () => {
+    const [key, failing] = [newKey(), newKey()]
+    const claim = await begun(key, { onLeaseEnd: "rerun" })
+    const omitted = { claim, resultOmitted: true }
+    const completed = await send(key, "complete", omitted)
+    expect(completed).toMatchObject({ status: 200, body: { ...COMPLETED, resultOmitted: true, replayed: false } })
+    expect(await send(key, "complete", omitted)).toMatchObject({ status: 200, body: completed.body })
+    expect((await begin(key)).body).toEqual({ ...completed.body, replayed: true })
+    const failed = { claim: await begun(failing), errorOmitted: true, retryable: false }
+    expect((await send(failing, "fail", failed)).body).toMatchObject({ status: "failed", errorOmitted: true })
     expect((await begin(failing)).body).toMatchObject({ status: "failed", errorOmitted: true, retryable: false })
   })
 })

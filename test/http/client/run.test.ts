@@ -133,13 +133,33 @@ describe.concurrent("work that fails", () => {
   })
 })
 
-describe("a result that is not kept", () => {
-  it("is told of, and the operation does not run again", async () => {
+describe("a result that cannot be kept", () => {
+  const results: [string, unknown][] = [
+    ["over 1 MiB", "x".repeat(1_048_576)],
+    ["over 2 MiB", "é".repeat(1_048_576)],
+    ["over 2 MiB by far", "x".repeat(20_000_000)],
+    ["of 20,001 members", Array.from({ length: 20_001 }, (_, number) => ({ number }))],
+    ["of 97 levels", JSON.parse("[".repeat(97) + "]".repeat(97))],
+    ["that is no JSON", 7n],
+    ["that JSON leaves out", () => "later"],
+  ]
+
+  it.each(results)("%s is its caller's all the same, and the work is not done again", async (_, value) => {
     const key = newKey()
-    const work = counted({ value: "x".repeat(1_048_576) })
-    await expectCode(run(key, work), "result_too_large", { status: 413 })
-    await expectCode(run(key, work), "result_omitted", { status: undefined })
+    const rerun = { onLeaseEnd: "rerun", leaseSeconds: 1 } as const
+    const work = counted({ value: value as Json })
+    expect(await run(key, work, rerun)).toBe(value)
+    await sleep(1_100)
+    await expectCode(run(key, work, rerun), "result_omitted", { status: undefined })
     expect(work.times).toBe(1)
+  })
+
+  it("is a failure's error: it is recorded without it", async () => {
+    const key = newKey()
+    const error = "x".repeat(2_097_152)
+    const failing = () => Promise.reject(new OperationFailure(error))
+    await expectCode(run(key, failing), "operation_failed", { failure: error, retryable: false })
+    await expectCode(run(key, failing), "operation_failed", { failure: undefined, retryable: false })
   })
 })
 
