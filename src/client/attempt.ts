@@ -5,7 +5,7 @@ import type { RedeemRequest } from "./requests.ts"
 export function attemptOf<Request extends { readonly attemptId?: string }>(
   request: Request,
 ): Request & { readonly attemptId: string } {
-  return { attemptId: crypto.randomUUID(), ...request }
+  return { ...request, attemptId: request.attemptId ?? crypto.randomUUID() }
 }
 
 /** Whoever gave no id cannot have asked before: what was replayed is the answer to this very call, lost on its way. */

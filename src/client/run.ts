@@ -63,7 +63,7 @@ export async function run(
 
 /** The steps of an attempt at one operation. */
 function attemptsAt(calls: OperationCalls, key: string, request: RunRequest) {
-  const { principal, leaseSeconds = DEFAULT_LEASE_SECONDS } = request
+  const { principal, leaseSeconds = DEFAULT_LEASE_SECONDS, waitSeconds = DEFAULT_WAIT_SECONDS } = request
   const owner = principal === undefined ? {} : { principal }
 
   /** It did nothing. Where this fails, the lease ends by itself, and what the attempt came to is unknown. */
@@ -98,7 +98,7 @@ function attemptsAt(calls: OperationCalls, key: string, request: RunRequest) {
   return {
     async begin(signal: AbortSignal | undefined): Promise<Begun> {
       signal?.throwIfAborted()
-      const beginning = calls.begin(key, { waitSeconds: DEFAULT_WAIT_SECONDS, ...request, leaseSeconds })
+      const beginning = calls.begin(key, { ...request, waitSeconds, leaseSeconds })
       if (!signal) return beginning
       try {
         return await unlessAborted(beginning, signal)

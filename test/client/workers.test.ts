@@ -35,6 +35,29 @@ it("runs an operation once", async () => {
   expect(times).toBe(1)
 })
 
+it("takes an explicit undefined for what is absent", async () => {
+  const bound = { ...BOUND, ...undefinedAt("audience", "attemptId") }
+  const sealing = undefinedAt("ttlSeconds", "maxRounds", "deadlineSeconds", "continues")
+  const { requestState } = await client.seal({ ...BOUND, state: 1, ...undefinedAt("audience"), ...sealing })
+  lost = 1
+  expect(await client.redeem({ ...bound, requestState })).toMatchObject({ replayed: false })
+  const [again] = await client.batch([{ op: "redeem", ...bound, requestState }])
+  expect(again).toMatchObject({ ok: false, error: { code: "already_redeemed" } })
+
+  const begin = { fingerprint: "three", ...undefinedAt("request", "principal", "attemptId", "retentionSeconds") }
+  lost = 1
+  expect(await client.operations.begin("absent", begin)).toMatchObject({ status: "running", attempt: 1 })
+  const running = undefinedAt("principal", "leaseSeconds", "waitSeconds", "onLeaseEnd", "retentionSeconds")
+  const run = () => client.operations.run("absent-2", { fingerprint: "three", ...running }, async () => "done")
+  expect(await Promise.all([run(), run()])).toEqual(["done", "done"])
+  expect(await client.operations.get("absent-2", undefinedAt("principal"))).toMatchObject({ result: "done" })
+})
+
+/** As callers without this compiler's strictness write what they leave out. */
+function undefinedAt(...members: string[]): object {
+  return Object.fromEntries(members.map((member) => [member, undefined]))
+}
+
 it("gives up in time", async () => {
   const silent = createClient({ url: "https://waxseal.test", token: "t", fetch: hang, timeoutMs: 100 })
   await expect(silent.keys()).rejects.toMatchObject({ code: "timed_out" })
