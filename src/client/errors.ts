@@ -41,6 +41,8 @@ export type WaxsealErrorCode =
   | "unreachable"
   /** Something answered that does not speak as the API does: a proxy, or an API of another version. */
   | "unexpected_answer"
+  /** The access token cannot stand in a header: it is empty, or has characters that no token has. Nothing was sent. */
+  | "unusable_token"
   /** `operations.run`: the operation failed, now or before; `failure` says why, `retryable` whether it may run again. */
   | "operation_failed"
   /** `operations.run`: the operation is completed, and its result is not kept. */

@@ -60,7 +60,7 @@ export function createSend({ url, token, timeoutMs: clientTimeoutMs, fetch = own
     patienceMs: number,
   ): Promise<Tried<Answer>> {
     const { method, path, repeatable } = call
-    const bearer = typeof token === "string" ? token : await unlessAborted(Promise.resolve(token()), stop)
+    const bearer = usable(typeof token === "string" ? token : await unlessAborted(Promise.resolve(token()), stop))
     const silence = AbortSignal.timeout(patienceMs)
     const init = {
       method,
@@ -144,6 +144,12 @@ function mayPass({ status = 0, code }: WaxsealError): boolean {
 function backOff(tries: number): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
   return (longest * (1 + Math.random())) / 2
+}
+
+/** RFC 6750 2.1, and a little more. The runtime's own refusal would quote the token, and look like a failed connection. */
+function usable(token: unknown): string {
+  if (typeof token === "string" && /^[\x21-\x7e]+$/.test(token)) return token
+  throw new WaxsealError("unusable_token", "The access token is empty, or has characters other than visible ASCII.")
 }
 
 /** What the API is sure to refuse is not sent. */

@@ -53,6 +53,23 @@ it("takes an explicit undefined for what is absent", async () => {
   expect(await client.operations.get("absent-2", undefinedAt("principal"))).toMatchObject({ result: "done" })
 })
 
+it.each(["", " ", "a b", "secret\n", "secret\r\nx: y", "sécret", "secret…", undefined, 7])(
+  "sends nothing with a token that no header can carry: no. %#",
+  async (token) => {
+    let sent = 0
+    const counting = async (): Promise<Response> => {
+      sent += 1
+      return Response.json({ keys: [] })
+    }
+    const client = createClient({ url: "https://waxseal.test", token: () => token as string, fetch: counting })
+    const error = await client.keys().catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ code: "unusable_token" })
+    expect(error).not.toHaveProperty("cause")
+    expect(String(error)).not.toContain("cret")
+    expect(sent).toBe(0)
+  },
+)
+
 /** As callers without this compiler's strictness write what they leave out. */
 function undefinedAt(...members: string[]): object {
   return Object.fromEntries(members.map((member) => [member, undefined]))
