@@ -4,7 +4,7 @@ interface Terms {
   readonly leaseSeconds: number
   /** When the attempt was asked for, by `performance.now()`: its lease cannot end earlier than `leaseSeconds` from then. */
   readonly sentAt: number
-  readonly renew: (leaseSeconds: number, options?: { signal: AbortSignal; timeoutMs?: number }) => Promise<unknown>
+  readonly renew: (leaseSeconds: number, options: { signal?: AbortSignal; timeoutMs?: number }) => Promise<unknown>
 }
 
 /** A lease that is renewed until it is stopped. */
@@ -20,6 +20,8 @@ export interface Lease {
 /** A renewal that fails has twice as long to be made again before the lease ends. */
 const RENEWED_AFTER = 1 / 3
 const SOON_SECONDS = 1
+/** So long may it take to tell the API what only spares others a wait: whoever has an error at hand shall have it soon. */
+export const COURTESY_MS = 2_000
 
 /**
  * Holds the lease of an attempt. Its end is reckoned from before each request, by this machine's own monotonic clock:
@@ -57,7 +59,7 @@ export async function holdLease({ leaseSeconds, sentAt, renew }: Terms): Promise
     stop: () => over.abort(),
     letGo: async () => {
       over.abort()
-      await renew(SOON_SECONDS).catch(() => undefined)
+      await renew(SOON_SECONDS, { timeoutMs: COURTESY_MS }).catch(() => undefined)
     },
   }
 }

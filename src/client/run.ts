@@ -1,7 +1,7 @@
 import type { Json } from "../brands.ts"
 import type { Begun, Completed, Failed } from "./answers.ts"
 import { OperationFailure, WaxsealError } from "./errors.ts"
-import { holdLease, type Lease } from "./lease.ts"
+import { COURTESY_MS, holdLease, type Lease } from "./lease.ts"
 import type { OperationCalls } from "./operations.ts"
 import { unlessAborted } from "./pause.ts"
 import type { RunRequest } from "./requests.ts"
@@ -50,7 +50,7 @@ export async function run(
     case "failed":
       throw failureOf(begun)
     case "running": {
-      const lease = await attempts.hold(begun, sentAt)
+      const lease = await attempts.hold(begun, sentAt, signal)
       try {
         const { attempt } = begun
         return await attempts.end(begun, lease, () => work({ signal: eitherOf(lease.lost, signal), attempt }))
@@ -70,7 +70,7 @@ function attemptsAt(calls: OperationCalls, key: string, request: RunRequest) {
   async function giveBack(begun: Begun): Promise<void> {
     if (begun.status !== "running") return
     const nothing = { claim: begun.claim, error: "Nothing was begun.", retryable: true, ...owner }
-    await calls.fail(key, nothing).catch(() => undefined)
+    await calls.fail(key, nothing, { timeoutMs: COURTESY_MS }).catch(() => undefined)
   }
 
   /** What has run is recorded, with its result or without, and so never runs again. */
@@ -108,15 +108,19 @@ function attemptsAt(calls: OperationCalls, key: string, request: RunRequest) {
       }
     },
 
-    async hold(own: Own, sentAt: number): Promise<Lease> {
+    async hold(own: Own, sentAt: number, signal: AbortSignal | undefined): Promise<Lease> {
       const { claim } = own
+      let lease: Lease | undefined
       try {
-        return await holdLease({
+        lease = await holdLease({
           leaseSeconds,
           sentAt,
           renew: (seconds, options) => calls.renew(key, { claim, leaseSeconds: seconds, ...owner }, options),
         })
+        signal?.throwIfAborted()
+        return lease
       } catch (error) {
+        lease?.stop()
         await giveBack(own)
         throw error
       }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Json } from "../../../src/brands.ts"
 import { OperationFailure, type RunRequest, type Work } from "../../../src/client/index.ts"
 import { ROOT } from "../../support/bundle.ts"
+import type { Fate } from "../../support/flaky-proxy.ts"
 import { expectCode, type Stage, setStage } from "./stage.ts"
 
 let stage: Stage
@@ -123,6 +124,19 @@ describe.concurrent("work that fails", () => {
     expect(work.times).toBe(0)
     await stage.client.operations.resolve(key, { outcome: "completed", result: "it was paid" })
     expect(await run(key, work)).toBe("it was paid")
+  })
+
+  it("is told at once where the API is away", async () => {
+    const { proxy } = await stage.network()
+    const patient = stage.clientWith({ url: proxy.url })
+    const error = new Error("the connection to the bank broke")
+    const before = performance.now()
+    const failing = patient.operations.run(newKey(), INPUT, () => {
+      proxy.fates(...Array<Fate>(20).fill({ status: 503 }))
+      return Promise.reject(error)
+    })
+    await expect(failing).rejects.toBe(error)
+    expect(performance.now() - before).toBeLessThan(4_000)
   })
 
   it("in any other way is done again under rerun", async () => {
@@ -255,6 +269,25 @@ describe("a run that is aborted", () => {
     await expect(aborted).rejects.toBe(reason)
     expect(await run(key, work)).toEqual({ invoice: "R-7" })
     expect(work.times).toBe(1)
+  })
+
+  it("while its lease is being made sure of gives it back, and does no work", async () => {
+    const key = newKey()
+    const { proxy, flaky } = await stage.network()
+    const { work, begun, reject } = held()
+    const first = run(key, work)
+    await begun
+    const controller = new AbortController()
+    const late = counted()
+    const second = flaky.operations.run(key, { ...INPUT, leaseSeconds: 1 }, late, { signal: controller.signal })
+    await sleep(500)
+    proxy.fates("hang")
+    setTimeout(() => controller.abort(reason), 100)
+    reject(new OperationFailure("busy", { retryable: true }))
+    await expectCode(first, "operation_failed")
+    await expect(second).rejects.toBe(reason)
+    expect(late.times).toBe(0)
+    expect(await run(key, async ({ attempt }) => attempt)).toBe(3)
   })
 
   it("while it works tells the work, whose outcome counts", async () => {
