@@ -3,8 +3,9 @@ import {
   type Binding,
   type Contents,
   createSealer,
-  type Draft,
   digestArguments,
+  firstRound,
+  nextRound,
   parseKeyRing,
   type Sealer,
 } from "../seal/index.ts"
@@ -17,10 +18,6 @@ const TENANT = "local" as TenantId
 /** No ledger knows these operations. */
 const NO_HOME = { region: 0, shard: 0 }
 
-const DEFAULT_TTL_SECONDS = 300
-const DEFAULT_ROUNDS = 3
-const SHORTEST_DEFAULT_DEADLINE_SECONDS = 600
-
 /** Seals with a key ring, in the form of `SEAL_KEYS` (docs/keys.md): suite 1 by WebCrypto, suite 2 everywhere alike. */
 export function localSeals(ring: string): Seals {
   const parsed = parseKeyRing(ring)
@@ -32,8 +29,8 @@ export function localSeals(ring: string): Seals {
       const binding = await bindingOf(bound)
       const draft =
         continues === undefined
-          ? firstRound(lifetime)
-          : nextRound(await opened(sealer, binding, continues), lifetime.ttlSeconds)
+          ? { ...firstRound(lifetime, Date.now()), home: NO_HOME }
+          : continued(await opened(sealer, binding, continues), lifetime)
       return (await sealer.seal(binding, { ...draft, state })).token
     },
     async open(bound, state) {
@@ -63,26 +60,8 @@ async function bindingOf({ principal, audience, request }: Bound): Promise<Bindi
   }
 }
 
-type Round = Omit<Draft, "state">
-
-function firstRound({ ttlSeconds = DEFAULT_TTL_SECONDS, maxRounds = DEFAULT_ROUNDS, ...life }: Lifetime): Round {
-  const { deadlineSeconds = Math.max(SHORTEST_DEFAULT_DEADLINE_SECONDS, ttlSeconds) } = life
-  const issuedAt = Date.now()
-  return {
-    round: 1,
-    roundLimit: maxRounds,
-    issuedAt,
-    expiresAt: issuedAt + ttlSeconds * 1_000,
-    deadline: issuedAt + deadlineSeconds * 1_000,
-    home: NO_HOME,
-  }
-}
-
-function nextRound(before: Contents, ttlSeconds = DEFAULT_TTL_SECONDS): Round {
-  const { round, roundLimit = DEFAULT_ROUNDS, deadline } = before
-  if (round >= roundLimit) throw new WaxsealError("rounds_exceeded", "No rounds are left; call again without state.")
-  // Of two clocks the later one counts: time never runs back within an operation.
-  const issuedAt = Math.max(Date.now(), before.issuedAt)
-  const expiresAt = Math.min(issuedAt + ttlSeconds * 1_000, deadline)
-  return { ...before, round: round + 1, issuedAt, expiresAt }
+function continued(before: Contents, lifetime: Lifetime) {
+  const round = nextRound(before, lifetime, Date.now())
+  if (round) return round
+  throw new WaxsealError("rounds_exceeded", "No rounds are left; call again without state.")
 }

@@ -25,5 +25,13 @@ export { DEVELOPMENT_KEY_PREFIX, parseKeyRing } from "./parse-ring.ts"
 export { createPseudonyms, type Pseudonyms } from "./pseudonyms.ts"
 export { createResultBox, type ResultBinding, type ResultBox } from "./result.ts"
 export { isDevelopmentRing, type KeyListing, type KeyRing, listKeys, ringProblem } from "./ring.ts"
+export {
+  DEFAULT_ROUNDS,
+  DEFAULT_TTL_SECONDS,
+  firstRound,
+  MOST_ROUNDS,
+  nextRound,
+  SHORTEST_DEFAULT_DEADLINE_SECONDS,
+} from "./rounds.ts"
 export { createSealer, type SealerOptions } from "./sealer.ts"
 export type { Binding, Contents, Draft, Home, Opened, Purpose, Reason, Sealed, Sealer } from "./types.ts"

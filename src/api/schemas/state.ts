@@ -1,5 +1,11 @@
 import { z } from "zod"
 import {
+  DEFAULT_ROUNDS,
+  DEFAULT_TTL_SECONDS,
+  MOST_ROUNDS,
+  SHORTEST_DEFAULT_DEADLINE_SECONDS,
+} from "../../seal/index.ts"
+import {
   AttemptId,
   documented,
   json,
@@ -11,10 +17,6 @@ import {
   Time,
 } from "./common.ts"
 
-export const DEFAULT_TTL_SECONDS = 300
-export const DEFAULT_ROUNDS = 3
-/** A deadline that nobody chose leaves time for more than one round. */
-export const SHORTEST_DEFAULT_DEADLINE_SECONDS = 600
 const LONGEST_SECONDS = 86_400
 
 const RequestState = z
@@ -35,7 +37,7 @@ export const sealMembers = {
   maxRounds: z
     .int()
     .min(1)
-    .max(20)
+    .max(MOST_ROUNDS)
     .register(documented, { description: `How many rounds a chain may have; ${DEFAULT_ROUNDS} by default.` })
     .exactOptional(),
   deadlineSeconds: seconds(
