@@ -9,7 +9,7 @@ import {
   type SessionStub,
   type Sessions,
 } from "./mcp/session/index.ts"
-import { createObserver } from "./observe.ts"
+import { createObserver, log } from "./observe.ts"
 import type { RuntimeParts } from "./operation/index.ts"
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts"
 import { createPseudonyms, createResultBox, createSealer, type Home, listKeys } from "./seal/index.ts"
@@ -106,6 +106,9 @@ function createServices(settings: Settings, env: Bindings): Services {
   }
 }
 
+const HALF_A_SESSION =
+  "SESSIONS and SESSION_LISTS belong together; bind both, or clients of 2025-11-25 are not asked anything."
+
 function legacyOf(
   settings: Settings,
   env: Bindings,
@@ -115,7 +118,10 @@ function legacyOf(
   const { legacy, ring } = settings
   const { SESSIONS: objects, SESSION_LISTS: lists } = env
   if (legacy !== "interactive") return legacy
-  if (!objects || !lists) return "stateless"
+  if (!objects || !lists) {
+    if (objects ?? lists) log({ event: "misconfigured", problem: HALF_A_SESSION })
+    return "stateless"
+  }
   return createSessions({
     sealer: createSealer({ purpose: "session", ring, now, random }),
     objects,

@@ -37,15 +37,12 @@ export function createWorker(resources: readonly Resource[]): ResourceWorker {
   // The router tries one after another, and these are what is called.
   for (const resource of resources) addResource(router, resource)
   for (const resource of resources) addDocuments(router, resource)
-  router
-    .get("/", (_request, { url, settings }) => welcome(baseUrl(settings, url), resources))
-    .get("/healthz", () => Response.json({ status: "ok", version: VERSION }))
+  addDocument(router, "/", ({ url, settings }) => welcome(baseUrl(settings, url), resources))
+  addDocument(router, "/healthz", () => Response.json({ status: "ok", version: VERSION }))
 
   async function answer(request: Incoming, given: Given): Promise<Response> {
     try {
-      // RFC 9110 9.3.2: HEAD is GET without the body, which the platform leaves out.
-      const asked = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request
-      const response = await router.fetch(asked, given)
+      const response = await router.fetch(request, given)
       return response ?? problem("not_found", "There is nothing at this path; / names the endpoints.")
     } catch (error) {
       log({ event: "fault", name: "worker", error: errorName(error) })
@@ -74,13 +71,19 @@ function addResource(router: ResourceRouter, { route, serve }: Resource): void {
 }
 
 function addDocuments(router: ResourceRouter, { path, scopes, documents = {} }: Resource): void {
-  router.get(metadataPath(path), (_request, { url, settings }) => {
+  addDocument(router, metadataPath(path), ({ url, settings }) => {
     const issuer = settings.auth.mode === "jwt" ? settings.auth.issuer : undefined
     return resourceMetadata(`${baseUrl(settings, url)}${path}`, issuer, scopes)
   })
   for (const [at, document] of Object.entries(documents)) {
-    router.get(at, (_request, { url, settings }) => document(baseUrl(settings, url)))
+    addDocument(router, at, ({ url, settings }) => document(baseUrl(settings, url)))
   }
+}
+
+/** RFC 9110 9.3.2: HEAD is GET without the body, which the platform leaves out. */
+function addDocument(router: ResourceRouter, path: string, answer: (given: Given) => Response): void {
+  router.get(path, (_request, given) => answer(given))
+  router.head(path, (_request, given) => answer(given))
 }
 
 /** Settings that are good in themselves may not do here (another host than localhost) or now (no key that seals). */

@@ -31,7 +31,8 @@ export async function serveApi(request: Request, surroundings: Surroundings): Pr
 
 async function answer(request: Request, surroundings: Surroundings): Promise<Answer> {
   const { url } = surroundings
-  const routed = route(request.method, url)
+  // RFC 9110 9.3.2: HEAD is GET without the body, which the platform leaves out.
+  const routed = route(request.method === "HEAD" ? "GET" : request.method, url)
   if (routed.kind === "unknown") return problem("not_found", "There is nothing at this path; see /openapi.json.")
   if (routed.kind === "other_methods") {
     const allowed = routed.methods.join(", ")

@@ -1,8 +1,11 @@
 import { SealError } from "./errors.ts"
 import type { Contents, Draft } from "./types.ts"
 
+/** The life of one round's state where nobody chose one, in seconds. */
 export const DEFAULT_TTL_SECONDS = 300
+/** Where nobody chose how many rounds. */
 export const DEFAULT_ROUNDS = 3
+/** That an operation may be given. */
 export const MOST_ROUNDS = 20
 /** A deadline that nobody chose leaves time for more than one round. */
 export const SHORTEST_DEFAULT_DEADLINE_SECONDS = 600

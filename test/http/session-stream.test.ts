@@ -150,6 +150,18 @@ it("a stream that opens again knows what the session subscribed to", async () =>
   await vi.waitFor(() => expect(again.messages).toEqual([UPDATED]))
 })
 
+it("HEAD opens no stream, and ends none", async () => {
+  const session = await begin()
+  await subscribe(session)
+  const events = await stream(session)
+  const headers = { ...session.headers, accept: "text/event-stream", authorization: `Bearer ${token}` }
+  for (let times = 0; times < 40; times++) {
+    expect((await fetch(endpoint(0), { method: "HEAD", headers })).status).toBe(405)
+  }
+  await create(0, "after many a HEAD")
+  await vi.waitFor(() => expect(events.messages).toHaveLength(1))
+})
+
 it("a session has one stream: another takes its place", async () => {
   const session = await begin()
   await subscribe(session)

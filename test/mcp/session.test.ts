@@ -1,9 +1,10 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { env } from "cloudflare:workers"
-import { expect, it } from "vitest"
+import { expect, it, vi } from "vitest"
 import type { Principal, TenantId } from "../../src/brands.ts"
 import type { Namespace } from "../../src/ledger/index.ts"
-import type { SessionRequest, SessionStub } from "../../src/mcp/session/message.ts"
+import type { SessionListStub, SessionRequest, SessionStub } from "../../src/mcp/session/message.ts"
+import { SessionObject } from "../../src/mcp/session/object.ts"
 import {
   createSessions,
   type OpenSession,
@@ -20,7 +21,11 @@ const random = (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes)
 let people = 0
 
 /** Sessions on the real objects, for a principal of its own; the clock is the test's. */
-function stage(objects: Namespace<SessionStub> = env.SESSIONS) {
+function stage(
+  objects: Namespace<SessionStub> = env.SESSIONS,
+  lists: Namespace<SessionListStub> = env.SESSION_LISTS,
+  jurisdictions: ReadonlyMap<TenantId, DurableObjectJurisdiction> = new Map(),
+) {
   const parsed = parseKeyRing(
     JSON.stringify([{ key: bytesToBase64Url(random(new Uint8Array(32))), sealsFrom: new Date(0).toISOString() }]),
   )
@@ -32,9 +37,9 @@ function stage(objects: Namespace<SessionStub> = env.SESSIONS) {
   const sessions = createSessions({
     sealer: createSealer({ purpose: "session", ring, now, random }),
     objects,
-    lists: env.SESSION_LISTS,
+    lists,
     changes: undefined,
-    jurisdictions: new Map(),
+    jurisdictions,
     now,
     pseudonyms: createPseudonyms({ ring, now }),
     observe: (event) => events.push(event),
@@ -66,7 +71,7 @@ function stage(objects: Namespace<SessionStub> = env.SESSIONS) {
   })
   const list = async (session: OpenSession) =>
     (await session.serve(request({ jsonrpc: "2.0", id: 1, method: "tools/list" })))?.text()
-  return { sessions, owner, clock, events, open, begin, list }
+  return { sessions, owner, clock, events, open, begin, list, request }
 }
 
 it("an id opens for twelve hours, and not a moment longer", async () => {
@@ -123,6 +128,87 @@ it("a list gives its storage back when its last session ends, and when the last 
   expect(await list.has("expired")).toBe(false)
   await runDurableObjectAlarm(list)
   expect(await stored()).toHaveProperty("size", 0)
+})
+
+class Served extends Error {}
+
+/** An object of sessions that asks this list, and throws `Served` where it would serve. */
+async function onProbe(
+  has: SessionListStub["has"],
+  use: (probe: SessionStub, message: SessionRequest) => Promise<void>,
+) {
+  const { begin, open, request } = stage()
+  const session = await open(await begin())
+  const message = { ...request({ jsonrpc: "2.0", id: 1, method: "ping" }), session }
+  class Probe extends SessionObject<Cloudflare.Env> {
+    protected override createServer(): never {
+      throw new Served()
+    }
+    protected override partsAt(): never {
+      throw new Served()
+    }
+    protected override listOf(): SessionListStub {
+      return Object.assign(env.SESSION_LISTS.getByName("none"), { has })
+    }
+  }
+  await runInDurableObject(env.SESSIONS.getByName(session.name), (_, state) => use(new Probe(state, env), message))
+}
+
+it("an end that is told while the list is asked wins", () => {
+  const asked = Promise.withResolvers<boolean>()
+  return onProbe(
+    () => asked.promise,
+    async (probe, message) => {
+      const serving = probe.serve(message)
+      await probe.end()
+      asked.resolve(true)
+      expect(await serving).toBeUndefined()
+      expect(await probe.serve(message)).toBeUndefined()
+    },
+  )
+})
+
+it("the list is asked again where it did not answer, and each minute; its no is final", async () => {
+  const answers = [true, false, true]
+  const lost = [new Error("lost")]
+  const clock = vi.spyOn(Date, "now")
+  await onProbe(
+    async () => {
+      const error = lost.pop()
+      if (error) throw error
+      return answers.shift() ?? expect.fail("It asks too often.")
+    },
+    async (probe, message) => {
+      const now = Date.now()
+      await expect(probe.serve(message)).rejects.toThrow("lost")
+      await expect(probe.serve(message)).rejects.toThrow(Served)
+      clock.mockReturnValue(now + 59_000)
+      await expect(probe.serve(message)).rejects.toThrow(Served)
+      clock.mockReturnValue(now + 61_000)
+      expect(await probe.serve(message)).toBeUndefined()
+      clock.mockReturnValue(now + 130_000)
+      expect(await probe.serve(message)).toBeUndefined()
+    },
+  )
+  clock.mockRestore()
+})
+
+it("a tenant's jurisdiction holds its sessions and their list", async () => {
+  const asked: string[] = []
+  const elsewhere = <Stub>(what: string, there: Namespace<Stub>): Namespace<Stub> => ({
+    getByName: () => expect.fail("A tenant with a jurisdiction has nothing outside it."),
+    jurisdiction: (jurisdiction) => {
+      asked.push(`${what} in ${jurisdiction}`)
+      return there
+    },
+  })
+  const objects = elsewhere<SessionStub>("object", env.SESSIONS)
+  const lists = elsewhere<SessionListStub>("list", env.SESSION_LISTS)
+  const { begin, open, list } = stage(objects, lists, new Map([["claim:acme" as TenantId, "eu" as const]]))
+  const session = await open(await begin())
+  await list(session)
+  await session.end()
+  expect(new Set(asked)).toEqual(new Set(["object in eu", "list in eu"]))
 })
 
 it("an object that cannot be reached is an error of its own, and told to the operator", async () => {

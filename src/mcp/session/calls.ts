@@ -26,6 +26,14 @@ interface Question {
   readonly call: Call
 }
 
+/** A client's answer to a question. */
+interface Answer {
+  /** As the server awaits it. */
+  readonly message: JSONRPCResponse
+  /** Lets the question wait on, for an answer that did not arrive. */
+  readonly undo: () => void
+}
+
 /** What either side says of a request that it has no use for any more. */
 export const Cancelled = z.object({
   method: z.literal("notifications/cancelled"),
@@ -69,14 +77,22 @@ export class Calls {
     return cancelled.success ? { ...message, params: this.#withdraw(cancelled.data.params) } : message
   }
 
-  /** A client's answer as the server awaits it; none where nobody awaits it. The answer's sender is the call's from now on. */
-  answer(message: JSONRPCResponse, identity: Identity): JSONRPCResponse | undefined {
-    const question = this.#questions.get(String(message.id))
+  /** Takes a client's answer, once; none where nobody awaits it. The answer's sender is the call's from now on. */
+  answer(message: JSONRPCResponse, identity: Identity): Answer | undefined {
+    const name = String(message.id)
+    const question = this.#questions.get(name)
     if (!question) return undefined
-    this.#questions.delete(String(message.id))
-    question.call.identity = identity
-    const { id } = question
-    return isJSONRPCErrorResponse(message) ? { ...message, id } : { ...message, id }
+    const { id, call } = question
+    const before = call.identity
+    this.#questions.delete(name)
+    call.identity = identity
+    return {
+      message: isJSONRPCErrorResponse(message) ? { ...message, id } : { ...message, id },
+      undo: () => {
+        call.identity = before
+        this.#questions.set(name, question)
+      },
+    }
   }
 
   #ask(id: RequestId, of: RequestId | undefined): string {

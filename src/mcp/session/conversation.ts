@@ -65,12 +65,15 @@ export class Conversation {
     const { identity, audience, metadata, expiresAt, hearing, body } = request
     if (isJSONRPCResponse(body)) {
       const answer = this.#calls.answer(body, identity)
-      return answer ? this.#handOver(request, answer) : rpcError(400, -32_600, NOBODY_WAITS)
+      if (!answer) return rpcError(400, -32_600, NOBODY_WAITS)
+      const taken = await this.#handOver(request, answer.message)
+      if (taken.status !== 202) answer.undo()
+      return taken
     }
     const exchange = { identity, audience, metadata, expiresAt, hearing, body, called: readCalled(body), parts }
     if (!isJSONRPCRequest(body)) {
       const answer = await this.#handOver(request, body, exchange)
-      this.#forgetCancelled(body)
+      if (answer.status === 202) this.#forgetCancelled(body)
       return answer
     }
     const refusal = this.#calls.begin(body.id, exchange)

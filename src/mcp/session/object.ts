@@ -7,14 +7,18 @@ import type { Exchanges } from "../offer.ts"
 import { Conversation } from "./conversation.ts"
 import type { SessionListStub, SessionRequest, SessionStub } from "./message.ts"
 
+/** How long the list's word is good, in milliseconds: an object that could not be told of its end serves no longer. */
+const LIST_GOOD_FOR_MS = 60_000
+
 /**
  * One session while it is talked to. It stores nothing and sets no alarm: evicted, it is gone, and the next message makes
  * it anew from what the session's id says. Whether the session was ended stands on its principal's list, where a new
- * object looks once.
+ * object looks, and again each minute.
  */
 export abstract class SessionObject<Env> extends DurableObject<Env> implements SessionStub {
   #hasEnded = false
   #isOnList: Promise<boolean> | undefined
+  #askedAt = Number.NEGATIVE_INFINITY
   #conversation: Promise<Conversation> | undefined
 
   protected abstract createServer(exchanges: Exchanges): McpServer
@@ -37,13 +41,18 @@ export abstract class SessionObject<Env> extends DurableObject<Env> implements S
     await (await this.#conversation)?.close()
   }
 
-  /** An end that is told while the list is asked wins. */
+  /** An end that is told while the list is asked wins; one that could not be told is on the list. */
   async #isLiving({ session, identity }: SessionRequest): Promise<boolean> {
-    this.#isOnList ??= this.listOf(identity.tenant, session.list).has(session.name)
+    const now = Date.now()
+    if (now - this.#askedAt >= LIST_GOOD_FOR_MS) {
+      this.#askedAt = now
+      this.#isOnList = this.listOf(identity.tenant, session.list).has(session.name)
+    }
     try {
-      this.#hasEnded ||= !(await this.#isOnList)
+      const isOnList = await this.#isOnList
+      if (!isOnList) await this.end()
     } catch (error) {
-      this.#isOnList = undefined
+      this.#askedAt = Number.NEGATIVE_INFINITY
       throw error
     }
     return !this.#hasEnded

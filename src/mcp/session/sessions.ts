@@ -103,8 +103,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     await Promise.all([reach(at(objects, owner, name).end()), changes?.dismiss(owner.tenant, name)])
   }
 
+  /** Off the list it has ended; an object that cannot be told now finds out by itself. */
   async function displace(owner: Owner, name: string): Promise<void> {
-    await close(owner, name)
+    await close(owner, name).catch(() => undefined)
     change(owner, "displaced")
   }
 

@@ -59,7 +59,7 @@ export async function changeSubscription(
       return rpcError(
         400,
         -32_602,
-        "The session cannot subscribe to that too; name a URI, and unsubscribe from others first.",
+        "The session cannot subscribe to that: name a URI, and at most 64 of them, of 4,096 bytes together.",
         {},
         id,
       )

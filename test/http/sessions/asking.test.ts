@@ -24,6 +24,30 @@ describe("a question", () => {
     expect((await client.send(inRegion(question, "us-east-1"))).status).toBe(400)
   })
 
+  it("waits on where its answer is refused at the transport, and then counts one of two", async () => {
+    const client = await stage.open()
+    const stream = await provision(client, "refused at first")
+    const question = await questionOf(stream)
+    expect((await client.send(inRegion(question), { accept: "application/json" })).status).toBe(406)
+    expect((await client.send(inRegion(question), { "mcp-protocol-version": "2024-01-01" })).status).toBe(400)
+    const cancel = { method: "notifications/cancelled", params: { requestId: stream.id } }
+    expect((await client.send(cancel, { accept: "application/json" })).status).toBe(406)
+    const both = await Promise.all([client.send(inRegion(question)), client.send(inRegion(question))])
+    expect(both.map(({ status }) => status).toSorted()).toEqual([202, 400])
+    expect(await resultOf(stream)).toMatchObject({ structuredContent: { status: "completed" } })
+  })
+
+  it("that was answered takes no other answer while the next one waits", async () => {
+    const client = await stage.open()
+    const stream = await provision(client, "asked again")
+    const first = await questionOf(stream)
+    await client.send({ id: first.id, result: { action: "accept", content: { region: "nowhere" } } })
+    const second = await questionOf(stream)
+    expect((await client.send(inRegion(first))).status).toBe(400)
+    await client.send(inRegion(second, "us-east-1"))
+    expect(await resultOf(stream)).toMatchObject({ structuredContent: { database: { region: "us-east-1" } } })
+  })
+
   it("is put again on the same stream where the answer is none, and ends by the operation's own limit", async () => {
     const client = await stage.open()
     const stream = await provision(client, "never")
