@@ -1,17 +1,26 @@
 import type { Client } from "./client.ts"
-import { WaxsealError } from "./errors.ts"
-import type { Seals } from "./seals.ts"
+import { codeOf, WaxsealError } from "./errors.ts"
+import { noRoundsLeft, type Seals } from "./seals.ts"
+
+/** What people and models may read: nothing of what the API said to this server. `cause` says it to this server alone. */
+export function unusable(cause: unknown): Error {
+  return new Error("The state service cannot be used now; try again later.", { cause })
+}
 
 /** Seals over the API. */
 export function apiSeals(client: Client): Seals {
   return {
     async seal(bound, state, { continues, ttlSeconds, ...ofTheOperation }) {
       const life = ttlSeconds === undefined ? {} : { ttlSeconds }
-      const sealed =
+      const sealing =
         continues === undefined
-          ? await client.seal({ ...bound, state, ...life, ...ofTheOperation })
-          : await client.seal({ ...bound, state, ...life, continues })
-      return sealed.requestState
+          ? client.seal({ ...bound, state, ...life, ...ofTheOperation })
+          : client.seal({ ...bound, state, ...life, continues })
+      try {
+        return (await sealing).requestState
+      } catch (error) {
+        throw codeOf(error) === "rounds_exceeded" ? noRoundsLeft() : unusable(error)
+      }
     },
     async open(bound, requestState) {
       try {

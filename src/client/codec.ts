@@ -6,9 +6,9 @@
  */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server"
 import type { Json } from "../brands.ts"
-import { apiSeals } from "./api-seals.ts"
+import { apiSeals, unusable } from "./api-seals.ts"
 import type { Client } from "./client.ts"
-import { WaxsealError } from "./errors.ts"
+import { codeOf } from "./errors.ts"
 import { createExchanges, type Serve } from "./exchanges.ts"
 import { localSeals } from "./local-seals.ts"
 import type { Bound } from "./requests.ts"
@@ -34,7 +34,8 @@ export interface CodecOptions<Payload extends Json> extends Lifetime {
 export interface Codec<Payload extends Json> {
   /**
    * Seals what the handler gives to `inputRequired({ requestState })`. On a leg that brought state it seals the next
-   * round of the same operation. Rejects with `WaxsealError` `rounds_exceeded` where none is left.
+   * round of the same operation. Rejects with `WaxsealError` `rounds_exceeded` where none is left, and over the API with an
+   * `Error` that may be shown to anybody where the API cannot be used; its `cause` is for your log.
    */
   mint(payload: Payload, context: ServerContext): Promise<string>
   /**
@@ -54,7 +55,7 @@ export interface ApiCodec<Payload extends Json> extends Codec<Payload> {
   /**
    * Spends the operation of the verified state that this leg brought, and then runs the handler: once, among all legs of
    * all its rounds, on all replicas. Wrap what acts, not what asks. A leg that comes too late gets a tool error that says
-   * so. At most once: where the handler throws, or this process dies, nobody acts again.
+   * so; where the API cannot be used, it throws as `mint` does. At most once: where the handler throws, or this process dies, nobody acts again.
    *
    * @example
    * const act = codec.once(async ({ name }: { name: string }) => ({ content: [{ type: "text", text: await create(name) }] }))
@@ -85,8 +86,8 @@ export function createApiCodec<Payload extends Json>({
       try {
         await client.redeem({ ...bound, requestState: state })
       } catch (error) {
-        if (error instanceof WaxsealError && error.code === "already_redeemed") return ALREADY_USED
-        throw error
+        if (codeOf(error) === "already_redeemed") return ALREADY_USED
+        throw unusable(error)
       }
       return handler(args, context)
     },

@@ -106,6 +106,11 @@ export class WaxsealError extends Error implements WaxsealErrorDetails {
   }
 }
 
+/** The code of whatever was thrown; none where it was not thrown here. */
+export function codeOf(thrown: unknown): WaxsealErrorCode | undefined {
+  return thrown instanceof WaxsealError ? thrown.code : undefined
+}
+
 /**
  * Thrown by the work of `operations.run` that is sure that nothing happened: final, or with `retryable` so that the next
  * run tries again. Whatever else the work throws leaves the outcome unknown.

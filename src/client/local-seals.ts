@@ -9,9 +9,8 @@ import {
   parseKeyRing,
   type Sealer,
 } from "../seal/index.ts"
-import { WaxsealError } from "./errors.ts"
 import type { Bound } from "./requests.ts"
-import type { Lifetime, Seals } from "./seals.ts"
+import { type Lifetime, noRoundsLeft, type Seals } from "./seals.ts"
 
 /** A ring of one's own is one tenant's. It must not be a deployment's: there it would be nobody's. */
 const TENANT = "local" as TenantId
@@ -63,5 +62,5 @@ async function bindingOf({ principal, audience, request }: Bound): Promise<Bindi
 function continued(before: Contents, lifetime: Lifetime) {
   const round = nextRound(before, lifetime, Date.now())
   if (round) return round
-  throw new WaxsealError("rounds_exceeded", "No rounds are left; call again without state.")
+  throw noRoundsLeft()
 }

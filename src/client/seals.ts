@@ -1,4 +1,5 @@
 import type { Json } from "../brands.ts"
+import { WaxsealError } from "./errors.ts"
 import type { Bound } from "./requests.ts"
 
 /** How long states and their operations live. */
@@ -9,6 +10,11 @@ export interface Lifetime {
   readonly maxRounds?: number
   /** 1..86400 and at least `ttlSeconds`, by default the greater of `ttlSeconds` and 600: the life of all rounds together. */
   readonly deadlineSeconds?: number
+}
+
+/** Tools answer with it, so it speaks to whoever called the tool. */
+export function noRoundsLeft(): WaxsealError {
+  return new WaxsealError("rounds_exceeded", "No rounds are left; call again without state.")
 }
 
 /** What seals a codec's states. */
