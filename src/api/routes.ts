@@ -13,7 +13,8 @@ interface Route {
 
 /**
  * Finds endpoints by method and URL, with their parameters as sent: decoded, and nothing else. The outer router is not
- * asked, because it has no route for an empty parameter: an empty key is refused as a key, not as a path.
+ * asked, because it has no route for an empty parameter: an empty key is refused as a key, not as a path. Like it, this one
+ * takes a path with or without a slash at its end.
  */
 export function createRoutes(base: string, endpoints: readonly Endpoint[]): (method: string, url: URL) => Routed {
   const routes = endpoints.map(
@@ -37,31 +38,28 @@ export function createRoutes(base: string, endpoints: readonly Endpoint[]): (met
 }
 
 function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]*)")}$`)
+  return new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]*)")}/?$`)
 }
 
 /** A query parameter that is sent twice is a list, which no schema takes; one that is not known is not looked at. */
 function parametersOf({ names }: Route, { groups = {} }: RegExpExecArray, url: URL): Readonly<Record<string, unknown>> {
-  const query = queryOf(url)
   return Object.fromEntries(
     names.flatMap((name): [string, unknown][] => {
       const segment = groups[name]
       if (segment !== undefined) return [[name, decoded(segment)]]
-      const values = query.filter(([given]) => given === name).map(([, value]) => value)
+      const values = queryValues(url, name)
       return values.length === 0 ? [] : [[name, values.length === 1 ? values[0] : values]]
     }),
   )
 }
 
-/** As URLSearchParams reads it, except that bytes which are no UTF-8 are not replaced: they would name somebody else. */
-function queryOf({ search }: URL): [name: string, value: string | undefined | null][] {
+/** `URLSearchParams` would read what is no UTF-8 as U+FFFD, and so one principal as another. */
+function queryValues({ search }: URL, name: string): (string | undefined)[] {
   return search
     .slice(1)
     .split("&")
-    .map((pair) => {
-      const [name = "", ...value] = pair.replaceAll("+", " ").split("=")
-      return [decoded(name) ?? "", decoded(value.join("=")) ?? null]
-    })
+    .map((pair) => pair.replaceAll("+", " ").split("="))
+    .flatMap(([sentName = "", ...value]) => (decoded(sentName) === name ? [decoded(value.join("="))] : []))
 }
 
 /** Nothing, where the percent-encoding is broken. */

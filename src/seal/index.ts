@@ -9,7 +9,7 @@ export type { Json, OperationId, Principal, TenantId, Token } from "../brands.ts
 export { base64UrlToBytes, bytesToBase64Url } from "./base64url.ts"
 export { SealError, type SealErrorCode } from "./errors.ts"
 export { type PublicHeader, readHeader } from "./inspect.ts"
-export { canonicalJson, digestArguments } from "./json.ts"
+export { canonicalJson, digestArguments, stateProblem } from "./json.ts"
 export {
   BOUND_LIMIT_CHARACTERS,
   CLOCK_SKEW_SECONDS,

@@ -1,5 +1,6 @@
 import type { z } from "zod"
-import { type Binding, type Draft, firstRound, nextRound, SealError } from "../../seal/index.ts"
+import type { Json } from "../../brands.ts"
+import { type Binding, type Draft, firstRound, nextRound, SealError, stateProblem } from "../../seal/index.ts"
 import type { Answer } from "../answer.ts"
 import type { ApiParts, Call } from "../call.ts"
 import { endpoint, NO_PARAMETERS } from "../endpoint.ts"
@@ -34,7 +35,8 @@ async function sealState(call: Call, body: Body): Promise<Answer> {
     return sealed(parts, bound.binding, { ...firstRound(body, parts.now()), home: parts.home(), state })
   }
   const drafted = await continued(call, body, bound.binding, continues)
-  return drafted.ok ? sealed(parts, bound.binding, drafted.draft) : drafted.answer
+  if (drafted.ok) return sealed(parts, bound.binding, drafted.draft)
+  return unfit(state) ?? drafted.answer
 }
 
 /** What the first round decided stays: operation, deadline, limit and home. */
@@ -44,6 +46,12 @@ async function continued(call: Call, body: Body, binding: Binding, continues: st
   const round = nextRound(opened.contents, body, call.parts.now())
   if (round) return { ok: true, draft: { ...round, state: body.state } }
   return { ok: false, answer: problem("rounds_exceeded", "Seal anew, without continues, to begin another operation.") }
+}
+
+/** A state that no round can carry is told before what became of the round. */
+function unfit(state: Json): Answer | undefined {
+  const problem = stateProblem(state)
+  return problem === undefined ? undefined : misfitAt("/state", `The state cannot be sealed: ${problem}.`)
 }
 
 async function sealed({ sealer }: ApiParts, binding: Binding, draft: Draft): Promise<Answer> {

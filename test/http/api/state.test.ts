@@ -248,6 +248,14 @@ describe("continues", () => {
     expectProblem(await seal({ continues: second.body["requestState"] }), 422, "rounds_exceeded")
   })
 
+  it("refuses a body that does not fit before what it continues", async () => {
+    const { body } = await seal({ maxRounds: 1 })
+    for (const continues of [body["requestState"], "x"]) {
+      const errors = [{ path: "/state" }]
+      expectProblem(await seal({ continues, state: "x".repeat(4_095) }), 400, "invalid_body", { errors })
+    }
+  })
+
   it("opens as open does", async () => {
     const state = await sealed()
     expect((await seal({ continues: state, principal: "bob" })).body).toMatchObject({ reason: "principal" })
