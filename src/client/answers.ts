@@ -64,7 +64,12 @@ export const Begun = z.discriminatedUnion("status", [Running, Completed, Failed]
 export const Ended = z.discriminatedUnion("status", [Completed, Failed])
 export const Renewed = z.object({ leaseEndsAt: time })
 export const Standing = z.discriminatedUnion("status", [
-  z.object({ status: z.enum(["running", "outcome_unknown"]), attempt, leaseEndsAt: time }),
+  z.object({
+    status: z.enum(["running", "outcome_unknown"]),
+    attempt,
+    leaseEndsAt: time,
+    lapsed: z.optional(z.literal(true)),
+  }),
   z.object({ ...completed, attempt }),
   z.object({ ...failed, attempt }),
 ])
@@ -98,5 +103,5 @@ export type Failed = z.infer<typeof Failed>
 export type Ended = z.infer<typeof Ended>
 /** When the lease ends now (RFC 3339). */
 export type Renewed = z.infer<typeof Renewed>
-/** What stands in an operation's record. */
+/** What stands in an operation's record. `lapsed`: nobody holds the lease, and the next begin runs. */
 export type Standing = z.infer<typeof Standing>

@@ -68,6 +68,24 @@ test("a record past its time is over, though nothing has swept it", async () => 
   expect((await call("/operations/k/begin", { fingerprint: "another" })).status).toBe(201)
 })
 
+test("an attempt whose lease is over reads as lapsed under rerun, and as unknown under report", async () => {
+  let now = START
+  setClock(now)
+  const { call } = stage({ now: () => now })
+  for (const onLeaseEnd of ["rerun", "report"]) {
+    await call(`/operations/lapsed-${onLeaseEnd}/begin`, { fingerprint: "x", leaseSeconds: 10, onLeaseEnd })
+  }
+  const leaseEndsAt = new Date(START + 10_000).toISOString()
+  const running = { status: "running", attempt: 1, leaseEndsAt }
+  now = START + 9_999
+  setClock(now)
+  expect((await call("/operations/lapsed-rerun")).body).toEqual(running)
+  now = START + 10_000
+  setClock(now)
+  expect((await call("/operations/lapsed-rerun")).body).toEqual({ ...running, lapsed: true })
+  expect((await call("/operations/lapsed-report")).body).toEqual({ ...running, status: "outcome_unknown" })
+})
+
 test("retention and policy are those of the first begin", async () => {
   setClock(START)
   const { call } = stage()

@@ -39,11 +39,12 @@ async function standingBody(
 ): Promise<z.output<typeof StandingBody>> {
   const { attempt } = answer
   switch (answer.status) {
-    case "running":
-    case "unknown": {
-      const status = answer.status === "running" ? "running" : "outcome_unknown"
-      return { status, attempt, leaseEndsAt: timeOf(answer.leaseEndsAt) }
+    case "running": {
+      const lapsed = parts.now() >= answer.leaseEndsAt
+      return { status: "running", attempt, leaseEndsAt: timeOf(answer.leaseEndsAt), ...(lapsed && { lapsed }) }
     }
+    case "unknown":
+      return { status: "outcome_unknown", attempt, leaseEndsAt: timeOf(answer.leaseEndsAt) }
     case "recorded":
       return { ...(await recordedBody(parts, key, answer, true)), attempt }
     case "retryable": {

@@ -62,6 +62,17 @@ export function json(description: string) {
   return z.custom<Json>((value) => value !== undefined, "is required").register(documented, { description })
 }
 
+/** What an effect came to. A number of JSON beyond double precision's range would be kept as null. */
+export function outcome(description: string) {
+  return json(description).refine(isFiniteThroughout, "has a number beyond the range of double precision")
+}
+
+function isFiniteThroughout(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value)
+  if (typeof value !== "object" || value === null) return true
+  return Object.values(value).every(isFiniteThroughout)
+}
+
 const Arguments = z
   .custom<object>((value) => typeof value === "object" && value !== null && !Array.isArray(value), "must be an object")
   .register(documented, {

@@ -1,5 +1,5 @@
 import { z } from "zod"
-import { AttemptId, documented, json, McpRequest, PrincipalName, seconds, Text, Time } from "./common.ts"
+import { AttemptId, documented, json, McpRequest, outcome, PrincipalName, seconds, Text, Time } from "./common.ts"
 
 export const DEFAULT_LEASE_SECONDS = 30
 export const DEFAULT_RETENTION_SECONDS = 86_400
@@ -63,7 +63,7 @@ const leftOut = z
 export const CompleteBody = z
   .strictObject({
     claim: Claim,
-    result: json("What the operation came to; at most 1 MiB of JSON text is kept.").exactOptional(),
+    result: outcome("What the operation came to; at most 1 MiB of JSON text is kept.").exactOptional(),
     resultOmitted: leftOut.exactOptional(),
     principal,
   })
@@ -79,7 +79,7 @@ export const CompleteBody = z
 export const FailBody = z
   .strictObject({
     claim: Claim,
-    error: json("Why it failed; at most 1 MiB of JSON text is kept.").exactOptional(),
+    error: outcome("Why it failed; at most 1 MiB of JSON text is kept.").exactOptional(),
     errorOmitted: leftOut.exactOptional(),
     retryable: z.boolean().register(documented, {
       description: "True: sure that nothing happened, and the next begin runs. False: final.",
@@ -103,10 +103,10 @@ export const ResolveBody = z
   .discriminatedUnion("outcome", [
     z.strictObject({
       outcome: z.literal("completed"),
-      result: json("As complete has it.").exactOptional(),
+      result: outcome("As complete has it.").exactOptional(),
       principal,
     }),
-    z.strictObject({ outcome: z.literal("failed"), error: json("As fail has it.").exactOptional(), principal }),
+    z.strictObject({ outcome: z.literal("failed"), error: outcome("As fail has it.").exactOptional(), principal }),
     z.strictObject({ outcome: z.literal("rerun"), principal }),
   ])
   .register(documented, { id: "ResolveBody", examples: [{ outcome: "completed", result: { invoice: "R-2026-7" } }] })
@@ -181,7 +181,17 @@ export const RenewedBody = z.strictObject({ leaseEndsAt: Time }).register(docume
 
 export const StandingBody = z
   .union([
-    z.strictObject({ status: z.enum(["running", "outcome_unknown"]), attempt, leaseEndsAt: Time }),
+    z.strictObject({
+      status: z.enum(["running", "outcome_unknown"]),
+      attempt,
+      leaseEndsAt: Time,
+      lapsed: z
+        .literal(true)
+        .register(documented, {
+          description: "Of `running`, under `rerun`: its lease is over. It may still complete; the next begin runs.",
+        })
+        .exactOptional(),
+    }),
     z.strictObject({ ...completed, attempt }),
     z.strictObject({ ...failed, attempt }),
   ])

@@ -271,13 +271,19 @@ describe("keys", () => {
     expect((await read(key)).status).toBe(200)
   })
 
+  it("takes a principal in any spelling, and a slash at the path's end", async () => {
+    const key = newKey()
+    await begun(key, { principal: "a+b &=%é" })
+    for (const query of ["?principal=a%2Bb+%26%3D%25%C3%A9", "?x&%70rincipal=a%2bb%20%26=%25é&y=%ED%A0%80"]) {
+      expect((await read(key, query)).status).toBe(200)
+      expect((await read(`${key}`, `/${query}`)).status).toBe(200)
+    }
+  })
+
+  const NOT_UTF8 = ["?principal=%ED%A0%80", "?principal=%FF", "?principal=a%"]
+
   it("refuses a principal that is no name", async () => {
-    for (const query of [
-      "?principal=",
-      "?principal=%ED%A0%80",
-      "?principal=a&principal=b",
-      `?principal=${"x".repeat(513)}`,
-    ]) {
+    for (const query of ["?principal=", "?principal=a&principal=b", `?principal=${"x".repeat(513)}`, ...NOT_UTF8]) {
       expectProblem(await read("k", query), 400, "invalid_parameter", { errors: [{ path: "/principal" }] })
     }
   })
@@ -311,6 +317,19 @@ describe("bodies", () => {
     ["resolve", { outcome: "rerun", result: 1 }],
   ])("%s refuses %j", async (verb, body) => {
     expectProblem(await send(newKey(), verb, body), 400, "invalid_body", { errors: expect.any(Array) })
+  })
+
+  it.each<[Verb, string]>([
+    ["complete", '{"claim":"x","result":1e400}'],
+    ["complete", '{"claim":"x","result":{"lines":[0,{"total":-1e400}]}}'],
+    ["fail", '{"claim":"x","error":[1e400],"retryable":true}'],
+    ["resolve", '{"outcome":"completed","result":1e400}'],
+    ["resolve", '{"outcome":"failed","error":1e400}'],
+  ])("%s refuses numbers that are none here: %s", async (verb, raw) => {
+    const answer = await api.call(`/v1/operations/k/${verb}`, undefined, { raw })
+    const path = raw.includes("result") ? "/result" : "/error"
+    const errors = [{ path, message: "has a number beyond the range of double precision" }]
+    expectProblem(answer, 400, "invalid_body", { errors })
   })
 
   it.each(["", "x", "AAAA", "!!", "A".repeat(27)])("the claim %j is stale", async (claim) => {
