@@ -13,8 +13,7 @@ interface Route {
 
 /**
  * Finds endpoints by method and URL, with their parameters as sent: decoded, and nothing else. The outer router is not
- * asked, because it has no route for an empty parameter: an empty key is refused as a key, not as a path. Like it, this one
- * takes a path with or without a slash at its end.
+ * asked, because it has no route for an empty parameter: an empty key is refused as a key, not as a path.
  */
 export function createRoutes(base: string, endpoints: readonly Endpoint[]): (method: string, url: URL) => Routed {
   const routes = endpoints.map(
@@ -38,7 +37,7 @@ export function createRoutes(base: string, endpoints: readonly Endpoint[]): (met
 }
 
 function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]*)")}/?$`)
+  return new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]*)")}$`)
 }
 
 /** A query parameter that is sent twice is a list, which no schema takes; one that is not known is not looked at. */

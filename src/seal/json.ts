@@ -60,7 +60,11 @@ export async function digestArguments(
   return { ok: true, digest: await sha256(canonical.text) }
 }
 
-/** What keeps a value from being a state, as a clause that quotes nothing of it. */
+/**
+ * What keeps a value from being a state, as a clause that quotes nothing of it.
+ *
+ * @example stateProblem("a".repeat(5_000)) // "its strings have more than 4096 characters"
+ */
 export function stateProblem(state: Json): string | undefined {
   const walk = new Walk(STATE)
   const problem = walk.value(state, 0)

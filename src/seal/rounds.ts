@@ -24,7 +24,11 @@ interface RoundTerms {
 type FirstRound = Omit<Draft, "state" | "home">
 type NextRound = Omit<Draft, "state">
 
-/** The first round of an operation, which decides its rounds and its deadline. Throws `SealError` for other `maxRounds`. */
+/**
+ * The first round of an operation, which decides its rounds and its deadline. Throws `SealError` for other `maxRounds`.
+ *
+ * @example const draft = { ...firstRound({ maxRounds: 2 }, Date.now()), home, state }
+ */
 export function firstRound(terms: RoundTerms, now: number): FirstRound {
   const { ttlSeconds = DEFAULT_TTL_SECONDS, maxRounds = DEFAULT_ROUNDS } = terms
   const { deadlineSeconds = Math.max(SHORTEST_DEFAULT_DEADLINE_SECONDS, ttlSeconds) } = terms
@@ -40,7 +44,11 @@ export function firstRound(terms: RoundTerms, now: number): FirstRound {
   }
 }
 
-/** The round after this one; none where none is left. What the first round decided stays. */
+/**
+ * The round after this one; none where none is left. What the first round decided stays.
+ *
+ * @example const next = nextRound(opened.contents, {}, Date.now()) // undefined: no rounds are left
+ */
 export function nextRound(before: Contents, { ttlSeconds }: RoundTerms, now: number): NextRound | undefined {
   const { round, roundLimit = DEFAULT_ROUNDS, deadline } = before
   if (round >= roundLimit) return undefined
