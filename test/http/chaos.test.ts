@@ -50,7 +50,8 @@ const bugs: readonly [what: string, bug: Bug, trouble: Trouble, fault: RegExp][]
       replace: "? LATE : ((...lease) => scheduler.wait(5).then(() => this.#lease(...lease)))(now, key, attempt, ",
     },
     squall,
-    /happened \d times/,
+    // Two owners act both, or one overwrites what the other had settled: the storm decides which comes first.
+    /happened \d times|was \w+ and then/,
   ],
   [
     "answered-from-memory",
