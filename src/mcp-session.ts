@@ -1,6 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/server"
 import { jurisdictionsOf } from "./auth/index.ts"
 import type { TenantId } from "./brands.ts"
+import { within } from "./ledger/index.ts"
 import type { Exchanges } from "./mcp/offer.ts"
 import type { CreateServer } from "./mcp/sdk.ts"
 import { SessionObject, type SessionStub } from "./mcp/session/index.ts"
@@ -35,8 +36,7 @@ export function sessionOf(createServer: CreateServer): SessionClass {
     protected override listOf(tenant: TenantId, name: string) {
       const { SESSION_LISTS: lists } = this.env
       if (!lists) throw new Error("The Worker has sessions and no list of them; bind SESSION_LISTS.")
-      const jurisdiction = jurisdictionsOf(this.#settings()).get(tenant)
-      return (jurisdiction === undefined ? lists : lists.jurisdiction(jurisdiction)).getByName(name)
+      return within(lists, jurisdictionsOf(this.#settings()).get(tenant)).getByName(name)
     }
 
     #settings(): Settings {

@@ -4,10 +4,10 @@ import { chooseHome, createKeyedLedgerClient, createLedgerClient, type Ledger, t
 import { type Changes, type ChangesClient, createChangesClient } from "./mcp/changes/index.ts"
 import {
   createSessions,
-  type SessionEvent,
   type SessionListStub,
   type SessionStub,
   type Sessions,
+  type SessionsOptions,
 } from "./mcp/session/index.ts"
 import { createObserver, log } from "./observe.ts"
 import type { RuntimeParts } from "./operation/index.ts"
@@ -90,7 +90,7 @@ function createServices(settings: Settings, env: Bindings): Services {
       observe,
     }),
     changes,
-    legacy: legacyOf(settings, env, changes, observe),
+    legacy: legacyOf(settings, env, { changes, jurisdictions, pseudonyms, observe }),
     homeOf,
     mcpParts: (home, context) => ({
       ...mcp,
@@ -112,8 +112,7 @@ const HALF_A_SESSION =
 function legacyOf(
   settings: Settings,
   env: Bindings,
-  changes: ChangesClient | undefined,
-  observe: (event: SessionEvent) => void,
+  shared: Pick<SessionsOptions, "changes" | "jurisdictions" | "pseudonyms" | "observe">,
 ): Services["legacy"] {
   const { legacy, ring } = settings
   const { SESSIONS: objects, SESSION_LISTS: lists } = env
@@ -126,11 +125,8 @@ function legacyOf(
     sealer: createSealer({ purpose: "session", ring, now, random }),
     objects,
     lists,
-    changes,
-    jurisdictions: jurisdictionsOf(settings),
     now,
-    pseudonyms: createPseudonyms({ ring, now }),
-    observe,
+    ...shared,
   })
 }
 

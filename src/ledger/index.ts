@@ -27,7 +27,7 @@ export { LONGEST_BODY_BYTES } from "./limits.ts"
 export { Ledger } from "./object.ts"
 export { chooseHome, type Entry } from "./placement.ts"
 export { LedgerOverloaded, LedgerUnavailable } from "./retry.ts"
-export { type Namespace, objectName } from "./stub.ts"
+export { type Namespace, objectName, within } from "./stub.ts"
 export type {
   Answer,
   AnswerAnswer,

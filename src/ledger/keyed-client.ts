@@ -3,7 +3,7 @@ import { pae } from "../seal/index.ts"
 import type { Ending, KeyedLedgerClient, OperationKey } from "./keyed-types.ts"
 import { checkAttempt, checkBody, checkLease, checkRange, checkWait } from "./limits.ts"
 import { withRetries } from "./retry.ts"
-import { type Namespace, objectName, type StubOf } from "./stub.ts"
+import { type Namespace, objectName, type StubOf, within } from "./stub.ts"
 
 const SHORTEST_RETENTION_SECONDS = 60
 const LONGEST_RETENTION_SECONDS = 2_592_000
@@ -34,8 +34,7 @@ export interface KeyedLedgerOptions {
  */
 export function createKeyedLedgerClient({ namespace, jurisdictions }: KeyedLedgerOptions): KeyedLedgerClient {
   function stubOf(name: string, tenant: TenantId): KeyedLedgerStub {
-    const jurisdiction = jurisdictions.get(tenant)
-    return (jurisdiction === undefined ? namespace : namespace.jurisdiction(jurisdiction)).getByName(name)
+    return within(namespace, jurisdictions.get(tenant)).getByName(name)
   }
 
   async function call<T>(key: OperationKey, verb: (stub: KeyedLedgerStub, id: Uint8Array) => Promise<T>): Promise<T> {

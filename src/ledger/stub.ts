@@ -14,6 +14,14 @@ export interface Namespace<Stub> {
   jurisdiction(jurisdiction: DurableObjectJurisdiction): Pick<Namespace<Stub>, "getByName">
 }
 
+/** The part of a namespace whose objects stay in a jurisdiction; all of it where there is none. */
+export function within<Stub>(
+  namespace: Namespace<Stub>,
+  jurisdiction: DurableObjectJurisdiction | undefined,
+): Pick<Namespace<Stub>, "getByName"> {
+  return jurisdiction === undefined ? namespace : namespace.jurisdiction(jurisdiction)
+}
+
 /** No name tells what it is made of, and no two lists of parts share one. */
 export async function objectName(...parts: readonly (string | undefined)[]): Promise<string> {
   return bytesToBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", pae(...parts))))

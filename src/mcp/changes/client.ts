@@ -1,6 +1,6 @@
 import type { Principal, TenantId } from "../../brands.ts"
 import { errorName } from "../../error-name.ts"
-import { objectName } from "../../ledger/index.ts"
+import { objectName, within } from "../../ledger/index.ts"
 import { log } from "../../observe.ts"
 import type { Change, Wants } from "./change.ts"
 import { type Changes, Full, type Listener } from "./object.ts"
@@ -39,9 +39,7 @@ export interface ChangesClient {
 /** @example createChangesClient({ namespace: env.CHANGES, jurisdictions: new Map() }) */
 export function createChangesClient({ namespace, jurisdictions }: ChangesOptions): ChangesClient {
   async function busOf(tenant: TenantId): Promise<DurableObjectStub<Changes>> {
-    const jurisdiction = jurisdictions.get(tenant)
-    const there = jurisdiction === undefined ? namespace : namespace.jurisdiction(jurisdiction)
-    return there.getByName(await objectName("changes", tenant))
+    return within(namespace, jurisdictions.get(tenant)).getByName(await objectName("changes", tenant))
   }
 
   async function connect(tenant: TenantId, listener: Listener): Promise<Connected> {

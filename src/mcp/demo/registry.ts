@@ -1,5 +1,6 @@
 import { DurableObject, env } from "cloudflare:workers"
 import type { TenantId } from "../../brands.ts"
+import { within } from "../../ledger/index.ts"
 import { jurisdictionOf } from "./settings.ts"
 
 export interface Database {
@@ -128,8 +129,7 @@ export class Registry extends DurableObject {
 
 /** The registry of one tenant. */
 export function registryOf(tenant: TenantId): DurableObjectStub<Registry> {
-  const jurisdiction = jurisdictionOf(tenant)
-  return (jurisdiction ? env.REGISTRY.jurisdiction(jurisdiction) : env.REGISTRY).getByName(tenant)
+  return within(env.REGISTRY, jurisdictionOf(tenant)).getByName(tenant)
 }
 
 type DatabaseRow = { name: string; region: string; created_at: string }

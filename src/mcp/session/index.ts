@@ -7,4 +7,4 @@ export { answerBodiless, answerMessage, beginSession, isBeginning, namedSession 
 export { SessionList } from "./list.ts"
 export type { SessionListStub, SessionStub } from "./message.ts"
 export { SessionObject } from "./object.ts"
-export { createSessions, type SessionEvent, type Sessions } from "./sessions.ts"
+export { createSessions, type SessionEvent, type Sessions, type SessionsOptions } from "./sessions.ts"

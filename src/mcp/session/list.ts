@@ -59,12 +59,14 @@ export class SessionList extends DurableObject {
   }
 
   #change(name: string, change: (resources: readonly string[]) => readonly string[]): Subscribed {
-    const before = this.resources(name)
-    if (!before) return "ended"
+    const living = this.#living()
+    const entry = living.find((one) => one.name === name)
+    if (!entry) return "ended"
+    const before = entry.resources ?? []
     const resources = change(before)
     if (!mayName(resources)) return "full"
     if (resources.length !== before.length)
-      this.#write(this.#living().map((entry) => (entry.name === name ? { ...entry, resources } : entry)))
+      this.#write(living.map((one) => (one === entry ? { ...one, resources } : one)))
     return "done"
   }
 

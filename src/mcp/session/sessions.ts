@@ -1,7 +1,7 @@
 import type { Identity } from "../../auth/index.ts"
 import type { TenantId } from "../../brands.ts"
 import { errorName } from "../../error-name.ts"
-import { type Namespace, objectName } from "../../ledger/index.ts"
+import { type Namespace, objectName, within } from "../../ledger/index.ts"
 import type { Home, Opened, Pseudonyms, Reason, Sealer } from "../../seal/index.ts"
 import type { ChangesClient } from "../changes/index.ts"
 import type { Session, SessionListStub, SessionRequest, SessionStub, Subscribed } from "./message.ts"
@@ -67,8 +67,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const { sealer, objects, lists, changes, jurisdictions, now, pseudonyms, observe } = options
 
   function at<Stub>(namespace: Namespace<Stub>, { tenant }: Owner, name: string): Stub {
-    const jurisdiction = jurisdictions.get(tenant)
-    return (jurisdiction === undefined ? namespace : namespace.jurisdiction(jurisdiction)).getByName(name)
+    return within(namespace, jurisdictions.get(tenant)).getByName(name)
   }
 
   function personOf({ tenant, principal }: Owner): string {
