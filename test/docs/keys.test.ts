@@ -1,36 +1,17 @@
-// docs/keys.md, command by command; after each deployment a Worker runs on the ring that was deployed.
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { type Api, startApi, text } from "../support/api.ts"
-import { type Newcomer, newcomer } from "./newcomer.ts"
+import { type Api, text } from "../support/api.ts"
+import { type Deployer, deployer } from "./deployed.ts"
 import { blocksOf, codeOf, expectPrinted } from "./page.ts"
 
 const BOUND = { principal: "user_123", request: { method: "tools/call", target: "create_project", arguments: {} } }
 
-let someone: Newcomer
-let storage: string
+let newcomer: Deployer
 
 beforeAll(async () => {
-  someone = newcomer("an empty folder")
-  storage = await mkdtemp(join(tmpdir(), "waxseal-"))
+  newcomer = await deployer()
 })
 
-afterAll(async () => {
-  someone.leave()
-  await rm(storage, { recursive: true, force: true })
-})
-
-/** Does something with the service as it is deployed now. */
-async function deployed<Result>(use: (api: Api) => Promise<Result>): Promise<Result> {
-  const api = await startApi({ storage, bindings: { SEAL_KEYS: someone.deployedRing() } })
-  try {
-    return await use(api)
-  } finally {
-    await api.stop()
-  }
-}
+afterAll(() => newcomer.leave())
 
 const seal = async (api: Api) => text(await api.call("/v1/seal", { ...BOUND, state: { cost: 40 } }), "requestState")
 const open = (api: Api, requestState: string) => api.call("/v1/open", { ...BOUND, requestState })
@@ -41,17 +22,17 @@ it("a newcomer makes a ring, rotates it, and revokes the key that leaked", { tim
   const [listed = ""] = codeOf(blocksOf("docs/keys.md", "Rotating"), "text", 1)
   const [revoke = ""] = codeOf(blocksOf("docs/keys.md", "A key has leaked"), "sh", 1)
 
-  await someone.sh(make)
-  const before = await deployed(seal)
+  await newcomer.someone.sh(make)
+  const before = await newcomer.deployed(seal)
 
-  expectPrinted(await someone.sh(rotate), listed)
-  const afterwards = await deployed(async (api) => {
+  expectPrinted(await newcomer.someone.sh(rotate), listed)
+  const afterwards = await newcomer.deployed(async (api) => {
     expect(await open(api, before)).toMatchObject({ status: 200, body: { state: { cost: 40 } } })
     return seal(api)
   })
 
-  await someone.sh(revoke)
-  await deployed(async (api) => {
+  await newcomer.someone.sh(revoke)
+  await newcomer.deployed(async (api) => {
     for (const state of [before, afterwards]) {
       expect(await open(api, state)).toMatchObject({ status: 422, body: { reason: "unknown_key" } })
     }

@@ -1,33 +1,26 @@
 import { once } from "node:events"
-import { mkdtemp, rm } from "node:fs/promises"
 import { type IncomingMessage, request } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
 import { type EventStream, readEvents } from "../support/event-stream.ts"
-import { makeIdentity, type TestIdentity, type TokenOptions } from "../support/identity.ts"
 import { type Call, call, encode, resultOf } from "../support/mcp.ts"
-import { type Running, startWorker } from "../support/workerd.ts"
+import { startWorker } from "../support/workerd.ts"
+import { PUBLIC_URL, type Replicated, startReplicated } from "./replicated.ts"
 
-const PUBLIC_URL = "https://waxseal.example"
 /** What was told to others by now would be here by then. */
 const GRACE_MS = 200
 
 const URI = "waxseal://created"
 const CREATED = { resourceSubscriptions: [URI] }
 
-let identity: TestIdentity
-let storage: string
-let worker: Running
+let stage: Replicated
 let token: string
 
 beforeAll(async () => {
-  identity = await makeIdentity()
-  storage = await mkdtemp(join(tmpdir(), "waxseal-"))
-  worker = await startWorker({ bindings: { ...identity.bindings, PUBLIC_URL }, storage, replicas: ["other"] })
-  token = await tokenOf()
+  stage = await startReplicated()
+  token = stage.token
 })
 
 const open: EventStream[] = []
@@ -36,16 +29,7 @@ afterEach(async () => {
   for (const stream of open.splice(0)) await stream.leave()
 })
 
-afterAll(async () => {
-  await worker.kill()
-  await rm(storage, { recursive: true, force: true })
-})
-
-function tokenOf(options: Partial<TokenOptions> = {}): Promise<string> {
-  return identity.token({ principal: "alice", audience: `${PUBLIC_URL}/mcp`, ...options })
-}
-
-const endpoint = (replica: number) => `${worker.urls[replica]}/mcp`
+afterAll(() => stage.end())
 
 function encodeListen(notifications: unknown, options: Partial<Call>) {
   const { headers, body } = encode({ token, method: "subscriptions/listen", ...options })
@@ -55,13 +39,13 @@ function encodeListen(notifications: unknown, options: Partial<Call>) {
 }
 
 function post(replica: number, notifications: unknown, options: Partial<Call> = {}): Promise<Response> {
-  return fetch(endpoint(replica), encodeListen(notifications, options))
+  return fetch(stage.endpoint(replica), encodeListen(notifications, options))
 }
 
 /** Listens, and gives what resets the connection, which the runtime notices at once. */
 async function listenBriefly(asToken: string): Promise<() => void> {
   const { body, ...options } = encodeListen(CREATED, { token: asToken })
-  const sent = request(endpoint(0), options).end(body)
+  const sent = request(stage.endpoint(0), options).end(body)
   const [response]: IncomingMessage[] = await once(sent, "response")
   expect(response?.statusCode).toBe(200)
   response?.on("error", () => {}).resume()
@@ -78,19 +62,11 @@ async function listen(replica: number, notifications: unknown = CREATED, options
 
 const methods = ({ messages }: EventStream) => messages.map(({ method }) => method)
 
-async function create(replica: number, name: string, asToken = token): Promise<void> {
-  const first = { token: asToken, method: "tools/call", name: "provision_database", arguments: { name } }
-  const { requestState } = resultOf(await call(endpoint(replica), first))
-  const inputResponses = { region: { action: "accept", content: { region: "eu-west-1" } } }
-  const leg = { ...first, requestState: requestState ?? "", inputResponses }
-  expect(resultOf(await call(endpoint(replica), leg)).structuredContent).toMatchObject({ status: "completed" })
-}
-
 it("what one replica creates is told at both, to whoever subscribed to it", async () => {
   const here = await listen(0, CREATED, { id: "here" })
   const there = await listen(1, CREATED, { id: 7 })
   const others = await listen(1, { resourceSubscriptions: ["waxseal://other"] })
-  await create(0, "told")
+  await stage.create(0, "told")
   for (const [stream, id] of [[here, "here"] as const, [there, 7] as const]) {
     await vi.waitFor(() => expect(stream.messages).toHaveLength(2))
     const _meta = { "io.modelcontextprotocol/subscriptionId": id }
@@ -104,8 +80,8 @@ it("what one replica creates is told at both, to whoever subscribed to it", asyn
 
 it("a project is told of like a database, and a refused or declined one is not", async () => {
   const worker = await startWorker({
-    bindings: { ...identity.bindings, PUBLIC_URL, PRICES: '{"acme":10}', BUDGETS: '{"acme":10}' },
-    storage: join(storage, "projects"),
+    bindings: { ...stage.identity.bindings, PUBLIC_URL, PRICES: '{"acme":10}', BUDGETS: '{"acme":10}' },
+    storage: join(stage.storage, "projects"),
   })
   const stream = readEvents(await fetch(`${worker.url}/mcp`, encodeListen(CREATED, {})))
   const approve = async (name: string, approved: boolean) => {
@@ -123,11 +99,11 @@ it("a project is told of like a database, and a refused or declined one is not",
 })
 
 it("no tenant hears of another's", async () => {
-  const neighbour = await tokenOf({ tenant: "neighbour" })
+  const neighbour = await stage.tokenOf({ tenant: "neighbour" })
   const [here, there] = [await listen(0), await listen(0, CREATED, { token: neighbour })]
-  await create(0, "private")
+  await stage.create(0, "private")
   await vi.waitFor(() => expect(here.messages).toHaveLength(2))
-  await create(1, "its own", neighbour)
+  await stage.create(1, "its own", neighbour)
   await vi.waitFor(() => expect(there.messages.length).toBeGreaterThan(1))
   await sleep(GRACE_MS)
   expect([here.messages.length, there.messages.length]).toEqual([2, 2])
@@ -139,13 +115,13 @@ it("the official client listens, hears, and reads what is new", async () => {
     { capabilities: {}, versionNegotiation: { mode: "auto" } },
   )
   const requestInit = { headers: { authorization: `Bearer ${token}` } }
-  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint(0)), { requestInit }))
+  await client.connect(new StreamableHTTPClientTransport(new URL(stage.endpoint(0)), { requestInit }))
   expect(client.getServerCapabilities()?.resources).toEqual({ listChanged: false, subscribe: true })
   const heard: string[] = []
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.push(params.uri))
   const subscription = await client.listen({ ...CREATED, toolsListChanged: true })
   expect(subscription.honoredFilter).toEqual(CREATED)
-  await create(1, "read again")
+  await stage.create(1, "read again")
   await vi.waitFor(() => expect(heard).toEqual([URI]))
   expect(JSON.stringify(await client.readResource({ uri: URI }))).toContain("read again")
   await subscription.close()
@@ -154,14 +130,14 @@ it("the official client listens, hears, and reads what is new", async () => {
 })
 
 it("a stream ends with the token that opened it, in good order", async () => {
-  const brief = await tokenOf({ ttl: 2 })
+  const brief = await stage.tokenOf({ ttl: 2 })
   const begun = Date.now()
   const stream = await listen(0, CREATED, { token: brief, id: "brief" })
   await stream.ended
   expect(Date.now() - begun).toBeLessThan(3_000)
   expect(stream.messages.at(-1)).toMatchObject({ id: "brief", result: { resultType: "complete" } })
   const heard = stream.messages.length
-  await create(0, "after the end")
+  await stage.create(0, "after the end")
   expect(stream.messages).toHaveLength(heard)
 })
 
@@ -179,9 +155,9 @@ it.each([
   ["with a token for another resource", { audience: `${PUBLIC_URL}/v1` }, 401],
   ["without the scope", { scope: "projects:create" }, 403],
 ] as const)("nobody listens %s", async (_, options, status) => {
-  const other = "token" in options ? undefined : await tokenOf(options)
+  const other = "token" in options ? undefined : await stage.tokenOf(options)
   const { headers, body } = encode({ method: "subscriptions/listen", ...(other !== undefined && { token: other }) })
-  expect((await fetch(endpoint(0), { method: "POST", headers, body })).status).toBe(status)
+  expect((await fetch(stage.endpoint(0), { method: "POST", headers, body })).status).toBe(status)
 })
 
 it.each([
@@ -199,13 +175,13 @@ it.each([
 })
 
 it("a principal listens 32 times and no more, at all replicas together; whoever leaves makes room", async () => {
-  const bob = await tokenOf({ principal: "bob" })
+  const bob = await stage.tokenOf({ principal: "bob" })
   const leave = await listenBriefly(bob)
   await Promise.all(Array.from({ length: 31 }, (_, index) => listen(index % 2, CREATED, { token: bob })))
   const refused = await post(1, CREATED, { token: bob, id: "one more" })
   expect(refused.status).toBe(429)
   expect(await refused.json()).toMatchObject({ id: "one more", error: { message: /too often/ } })
-  await listen(1, CREATED, { token: await tokenOf({ principal: "carol" }) })
+  await listen(1, CREATED, { token: await stage.tokenOf({ principal: "carol" }) })
   leave()
   await vi.waitFor(() => listen(1, CREATED, { token: bob }), { timeout: 5_000 })
 })
@@ -218,7 +194,7 @@ it("a 2025-era request for it is answered as one, and holds no stream", async ()
     params: { notifications: CREATED },
   })
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
-  const response = await fetch(endpoint(0), {
+  const response = await fetch(stage.endpoint(0), {
     method: "POST",
     headers: { ...headers, authorization: `Bearer ${token}` },
     body,

@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
@@ -7,27 +6,21 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js"
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
 import { type EventStream, readEvents } from "../support/event-stream.ts"
-import { makeIdentity, type TestIdentity, type TokenOptions } from "../support/identity.ts"
-import { call, resultOf } from "../support/mcp.ts"
-import { type Running, startWorker } from "../support/workerd.ts"
+import { startWorker } from "../support/workerd.ts"
+import { PUBLIC_URL, type Replicated, startReplicated } from "./replicated.ts"
 
-const PUBLIC_URL = "https://waxseal.example"
 /** What was told to others by now would be here by then. */
 const GRACE_MS = 200
 
 const URI = "waxseal://created"
 const UPDATED = { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: URI } }
 
-let identity: TestIdentity
-let storage: string
-let worker: Running
+let stage: Replicated
 let token: string
 
 beforeAll(async () => {
-  identity = await makeIdentity()
-  storage = await mkdtemp(join(tmpdir(), "waxseal-"))
-  worker = await startWorker({ bindings: { ...identity.bindings, PUBLIC_URL }, storage, replicas: ["other"] })
-  token = await tokenOf()
+  stage = await startReplicated()
+  token = stage.token
 })
 
 const open: EventStream[] = []
@@ -36,24 +29,7 @@ afterEach(async () => {
   for (const stream of open.splice(0)) await stream.leave()
 })
 
-afterAll(async () => {
-  await worker.kill()
-  await rm(storage, { recursive: true, force: true })
-})
-
-function tokenOf(options: Partial<TokenOptions> = {}): Promise<string> {
-  return identity.token({ principal: "alice", audience: `${PUBLIC_URL}/mcp`, ...options })
-}
-
-const endpoint = (replica: number) => `${worker.urls[replica]}/mcp`
-
-async function create(replica: number, name: string, asToken = token): Promise<void> {
-  const first = { token: asToken, method: "tools/call", name: "provision_database", arguments: { name } }
-  const { requestState } = resultOf(await call(endpoint(replica), first))
-  const inputResponses = { region: { action: "accept", content: { region: "eu-west-1" } } }
-  const leg = { ...first, requestState: requestState ?? "", inputResponses }
-  expect(resultOf(await call(endpoint(replica), leg)).structuredContent).toMatchObject({ status: "completed" })
-}
+afterAll(() => stage.end())
 
 interface Session {
   readonly asToken: string
@@ -76,12 +52,16 @@ function post(
 ): Promise<Response> {
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...more }
   const body = JSON.stringify({ jsonrpc: "2.0", ...message })
-  return fetch(endpoint(replica), { method: "POST", headers: { ...headers, authorization: `Bearer ${asToken}` }, body })
+  return fetch(stage.endpoint(replica), {
+    method: "POST",
+    headers: { ...headers, authorization: `Bearer ${asToken}` },
+    body,
+  })
 }
 
 function get({ asToken, headers }: Session, replica = 0): Promise<Response> {
   const accept = { accept: "text/event-stream", authorization: `Bearer ${asToken}` }
-  return fetch(endpoint(replica), { headers: { ...headers, ...accept } })
+  return fetch(stage.endpoint(replica), { headers: { ...headers, ...accept } })
 }
 
 async function stream(session: Session, replica = 0): Promise<EventStream> {
@@ -98,10 +78,10 @@ const DONE = { jsonrpc: "2.0", id: 1, result: {} }
 
 /** What was told before has been heard: a session that subscribed hears this. */
 async function settle(name: string): Promise<void> {
-  const witness = await begin(await tokenOf({ principal: "witness" }))
+  const witness = await begin(await stage.tokenOf({ principal: "witness" }))
   await subscribe(witness)
   const events = await stream(witness)
-  await create(1, name)
+  await stage.create(1, name)
   await vi.waitFor(() => expect(events.messages).toHaveLength(1))
 }
 
@@ -110,14 +90,14 @@ it("the old official client subscribes, hears, and reads what is new", async () 
   const heard: string[] = []
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void heard.push(params.uri))
   const requestInit = { headers: { authorization: `Bearer ${token}` } }
-  await client.connect(new StreamableHTTPClientTransport(new URL(endpoint(0)), { requestInit }))
+  await client.connect(new StreamableHTTPClientTransport(new URL(stage.endpoint(0)), { requestInit }))
   expect(client.getServerCapabilities()?.resources).toMatchObject({ subscribe: true })
   await client.subscribeResource({ uri: URI })
   let created = 0
   // Its stream opens in the background, and what is told before that is missed.
   await vi.waitFor(
     async () => {
-      await create(1, `by another ${created++}`)
+      await stage.create(1, `by another ${created++}`)
       expect(heard.length).toBeGreaterThan(0)
     },
     { timeout: 10_000, interval: 200 },
@@ -134,7 +114,7 @@ it("a session hears of what it subscribed to, before its stream opened or after,
   await subscribe(never, "waxseal://other")
   await subscribe(former)
   expect(await subscribe(former, URI, "unsubscribe")).toEqual(DONE)
-  await create(1, "told in sessions")
+  await stage.create(1, "told in sessions")
   await settle("after it")
   await sleep(GRACE_MS)
   const both = [UPDATED, UPDATED]
@@ -146,7 +126,7 @@ it("a stream that opens again knows what the session subscribed to", async () =>
   await subscribe(session)
   await (await stream(session)).leave()
   const again = await stream(session, 1)
-  await create(0, "told again")
+  await stage.create(0, "told again")
   await vi.waitFor(() => expect(again.messages).toEqual([UPDATED]))
 })
 
@@ -156,9 +136,9 @@ it("HEAD opens no stream, and ends none", async () => {
   const events = await stream(session)
   const headers = { ...session.headers, accept: "text/event-stream", authorization: `Bearer ${token}` }
   for (let times = 0; times < 40; times++) {
-    expect((await fetch(endpoint(0), { method: "HEAD", headers })).status).toBe(405)
+    expect((await fetch(stage.endpoint(0), { method: "HEAD", headers })).status).toBe(405)
   }
-  await create(0, "after many a HEAD")
+  await stage.create(0, "after many a HEAD")
   await vi.waitFor(() => expect(events.messages).toHaveLength(1))
 })
 
@@ -168,7 +148,7 @@ it("a session has one stream: another takes its place", async () => {
   const first = await stream(session)
   const second = await stream(session, 1)
   await first.ended
-  await create(0, "told once")
+  await stage.create(0, "told once")
   await vi.waitFor(() => expect(second.messages).toEqual([UPDATED]))
   expect(first.messages).toEqual([])
 })
@@ -177,7 +157,7 @@ it("the stream ends with its session, which then has none", async () => {
   const session = await begin()
   const events = await stream(session)
   const { asToken, headers } = session
-  await fetch(endpoint(1), { method: "DELETE", headers: { ...headers, authorization: `Bearer ${asToken}` } })
+  await fetch(stage.endpoint(1), { method: "DELETE", headers: { ...headers, authorization: `Bearer ${asToken}` } })
   await events.ended
   expect((await get(session)).status).toBe(404)
   expect((await post(asToken, headers, { id: 1, method: "resources/subscribe", params: { uri: URI } })).status).toBe(
@@ -188,7 +168,7 @@ it("the stream ends with its session, which then has none", async () => {
 it("the stream ends with the access token that opened it", async () => {
   const session = await begin()
   const begun = Date.now()
-  const events = await stream({ ...session, asToken: await tokenOf({ ttl: 2 }) })
+  const events = await stream({ ...session, asToken: await stage.tokenOf({ ttl: 2 }) })
   await events.ended
   expect(Date.now() - begun).toBeLessThan(3_000)
   expect((await stream(session)).messages).toEqual([])
@@ -198,7 +178,7 @@ it("nobody opens or changes the stream of another's session", async () => {
   const session = await begin()
   const events = await stream(session)
   for (const other of [{ principal: "mallory" }, { tenant: "neighbour" }]) {
-    const stolen = { ...session, asToken: await tokenOf(other) }
+    const stolen = { ...session, asToken: await stage.tokenOf(other) }
     expect((await get(stolen)).status).toBe(404)
     expect(await subscribe(stolen)).toMatchObject({ error: { code: -32_001 } })
   }
@@ -208,12 +188,12 @@ it("nobody opens or changes the stream of another's session", async () => {
 })
 
 it("a neighbour's session hears of its own tenant alone", async () => {
-  const neighbour = await tokenOf({ tenant: "neighbour" })
+  const neighbour = await stage.tokenOf({ tenant: "neighbour" })
   const session = await begin(neighbour)
   await subscribe(session)
   const events = await stream(session)
   await settle("private")
-  await create(1, "its own", neighbour)
+  await stage.create(1, "its own", neighbour)
   await vi.waitFor(() => expect(events.messages.length).toBeGreaterThan(0))
   await sleep(GRACE_MS)
   expect(events.messages).toEqual([UPDATED])
@@ -230,11 +210,11 @@ it("a session subscribes to 64 resources and no more", async () => {
 
 it("the session's object sleeps while its client only listens", async () => {
   const session = await begin()
-  const objects = () => readdir(join(storage, "Session")).catch(() => [])
+  const objects = () => readdir(join(stage.storage, "Session")).catch(() => [])
   const before = await objects()
   const events = await stream(session)
   await subscribe(session)
-  await create(0, "told in its sleep")
+  await stage.create(0, "told in its sleep")
   await vi.waitFor(() => expect(events.messages).toEqual([UPDATED]))
   expect(await objects()).toEqual(before)
   await (await post(token, session.headers, { id: 2, method: "ping" })).text()
@@ -242,8 +222,8 @@ it("the session's object sleeps while its client only listens", async () => {
 })
 
 it("where there are no sessions, a client of 2025-11-25 is not told that it may subscribe", async () => {
-  const bindings = { ...identity.bindings, PUBLIC_URL, LEGACY: "stateless" }
-  const stateless = await startWorker({ bindings, storage: join(storage, "stateless") })
+  const bindings = { ...stage.identity.bindings, PUBLIC_URL, LEGACY: "stateless" }
+  const stateless = await startWorker({ bindings, storage: join(stage.storage, "stateless") })
   const client = new Client({ name: "waxseal-test", version: "1.0.0" })
   const requestInit = { headers: { authorization: `Bearer ${token}` } }
   await client.connect(new StreamableHTTPClientTransport(new URL(`${stateless.url}/mcp`), { requestInit }))
@@ -256,6 +236,6 @@ it("where there are no sessions, a client of 2025-11-25 is not told that it may 
 it("a stream is for those who accept one, and in a session", async () => {
   const session = await begin()
   const plain = { ...session.headers, authorization: `Bearer ${token}` }
-  expect((await fetch(endpoint(0), { headers: { ...plain, accept: "application/json" } })).status).toBe(406)
+  expect((await fetch(stage.endpoint(0), { headers: { ...plain, accept: "application/json" } })).status).toBe(406)
   expect((await get({ ...session, headers: {} })).status).toBe(405)
 })

@@ -30,12 +30,24 @@ type Connect = (url: string, token: string, person: (message: string) => Answer)
 const INFO = { name: "waxseal-test", version: "1.0.0" }
 const CAPABILITIES = { elicitation: { form: {} } }
 
-const withEarlier: Connect = async (url, token, person) => {
-  const client = new EarlierClient(INFO, { capabilities: CAPABILITIES })
-  client.setRequestHandler(ElicitRequestSchema, async ({ params }) => person(params.message))
-  const requestInit = { headers: { authorization: `Bearer ${token}` } }
-  const transport = new EarlierTransport(new URL(url), { requestInit })
-  await client.connect(transport)
+/** What both generations of the official client have. */
+interface Client {
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
+  getPrompt(call: { name: string; arguments: Record<string, string> }): Promise<unknown>
+  readResource(call: { uri: string }): Promise<unknown>
+  listTools(): Promise<unknown>
+  listPrompts(): Promise<unknown>
+  listResources(): Promise<unknown>
+  listResourceTemplates(): Promise<unknown>
+  close(): Promise<void>
+}
+
+interface Transport {
+  readonly sessionId?: string | undefined
+  terminateSession(): Promise<void>
+}
+
+function speakerOf(client: Client, transport: Transport, hasSession: boolean): Speaker {
   return {
     session: () => transport.sessionId,
     tool: (name, args) => client.callTool({ name, arguments: args }),
@@ -48,10 +60,19 @@ const withEarlier: Connect = async (url, token, person) => {
       await client.listResourceTemplates(),
     ],
     async close() {
-      await transport.terminateSession()
+      if (hasSession) await transport.terminateSession()
       await client.close()
     },
   }
+}
+
+const withEarlier: Connect = async (url, token, person) => {
+  const client = new EarlierClient(INFO, { capabilities: CAPABILITIES })
+  client.setRequestHandler(ElicitRequestSchema, async ({ params }) => person(params.message))
+  const requestInit = { headers: { authorization: `Bearer ${token}` } }
+  const transport = new EarlierTransport(new URL(url), { requestInit })
+  await client.connect(transport)
+  return speakerOf(client, transport, true)
 }
 
 const withCurrent =
@@ -62,22 +83,7 @@ const withCurrent =
     const requestInit = { headers: { authorization: `Bearer ${token}` } }
     const transport = new current.StreamableHTTPClientTransport(new URL(url), { requestInit })
     await client.connect(transport)
-    return {
-      session: () => transport.sessionId,
-      tool: (name, args) => client.callTool({ name, arguments: args }),
-      prompt: (name) => client.getPrompt({ name, arguments: {} }),
-      resource: (uri) => client.readResource({ uri }),
-      lists: async () => [
-        await client.listTools(),
-        await client.listPrompts(),
-        await client.listResources(),
-        await client.listResourceTemplates(),
-      ],
-      async close() {
-        if (mode === "legacy") await transport.terminateSession()
-        await client.close()
-      },
-    }
+    return speakerOf(client, transport, mode === "legacy")
   }
 
 /** What the person of the demonstration says, by what they are asked. */
