@@ -5,24 +5,10 @@ import { Wants } from "./changes/index.ts"
 /** State can be bound to no longer one. */
 const Target = z.string().max(BOUND_LIMIT_CHARACTERS)
 
-const Declared = z.looseObject({}).optional()
-
-/** What of `initialize` the official SDK, or a session, goes by. */
-const Initialize = z.looseObject({
-  protocolVersion: z.string(),
-  clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
-  capabilities: z.looseObject({
-    elicitation: z.looseObject({ form: Declared, url: Declared }).optional(),
-    sampling: Declared,
-    roots: z.looseObject({ listChanged: z.boolean().optional() }).optional(),
-  }),
-})
-
 const Listing = z.looseObject({ cursor: z.string().optional() })
 
 /** Params for which the official SDK has no error but an internal one, or no limit, in their schema's own words. */
 const SHAPES = new Map<string | undefined, z.ZodType>([
-  ["initialize", Initialize],
   ["prompts/get", z.looseObject({ name: Target, arguments: z.record(z.string(), z.string()).optional() })],
   ["resources/read", z.looseObject({ uri: Target })],
   ["subscriptions/listen", z.looseObject({ notifications: Wants })],
