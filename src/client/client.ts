@@ -58,7 +58,7 @@ export interface Client {
  * const client = createClient({ url: "https://waxseal.example.com", token: () => tokens.current() })
  * const { requestState } = await client.seal({ state: { cost: 40 }, principal: "user_123", request })
  *
- * @throws TypeError where `url` is none
+ * @throws TypeError where `url` is none, or holds a user, password, query or fragment; or where `timeoutMs` is no time
  */
 export function createClient(options: ClientOptions): Client {
   const send = createSend(options)

@@ -55,7 +55,8 @@ export interface ApiCodec<Payload extends Json> extends Codec<Payload> {
   /**
    * Spends the operation of the verified state that this leg brought, and then runs the handler: once, among all legs of
    * all its rounds, on all replicas. Wrap what acts, not what asks. A leg that comes too late gets a tool error that says
-   * so; where the API cannot be used, it throws as `mint` does. At most once: where the handler throws, or this process dies, nobody acts again.
+   * so; where the API cannot be used, it throws as `mint` does. At most once: where the handler throws, or this process
+   * dies, nobody acts again.
    *
    * @example
    * const act = codec.once(async ({ name }: { name: string }) => ({ content: [{ type: "text", text: await create(name) }] }))

@@ -2,6 +2,7 @@ import type * as z from "zod/mini"
 import { WaxsealError } from "./errors.ts"
 import { pause, unlessAborted } from "./pause.ts"
 import { errorOf, notTheApi, retryAfterOf } from "./problem.ts"
+import { createSilence, readAnswer } from "./received.ts"
 
 /** Where the API is, and who calls it. */
 export interface ClientOptions {
@@ -9,7 +10,7 @@ export interface ClientOptions {
   readonly url: string
   /** An access token for `<url>/v1`, or what gives one: asked before each request, so let it keep what is still good. */
   readonly token: string | (() => string | Promise<string>)
-  /** How long a call may take with all its retries, in milliseconds; by default 15,000. */
+  /** How long a call may take with all its retries, in milliseconds: 1 to 2^31 - 1, by default 15,000. */
   readonly timeoutMs?: number
   /** By default the runtime's own; a Worker may give a service binding's. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
@@ -44,14 +45,25 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 /** An answer that was lost without a word is asked for again after this share of the time. */
 const PATIENCE = 1 / 3
+/** In UTF-16 units. Nothing is heard while a body is on its way, and the API waits so long for it. */
+const LARGE_BODY = 65_536
+const UPLOAD_MS = 10_000
+/** Timers of most runtimes cannot wait longer. */
+const LONGEST_MS = 2_147_483_647
 
 type Tried<Answer> =
   | { readonly ok: true; readonly answer: Answer }
   | { readonly ok: false; readonly error: WaxsealError; readonly passing: boolean }
 
 /** Makes what sends calls: with the token, within their time, again where that can do no harm. */
-export function createSend({ url, token, timeoutMs: clientTimeoutMs, fetch = ownFetch }: ClientOptions): Send {
+export function createSend({
+  url,
+  token,
+  timeoutMs: clientTimeoutMs = DEFAULT_TIMEOUT_MS,
+  fetch = ownFetch,
+}: ClientOptions): Send {
   const base = baseOf(url)
+  if (!isTime(clientTimeoutMs)) throw new TypeError(TIMEOUT_RULE)
 
   async function attempt<Answer>(
     call: Call<Answer>,
@@ -61,31 +73,36 @@ export function createSend({ url, token, timeoutMs: clientTimeoutMs, fetch = own
   ): Promise<Tried<Answer>> {
     const { method, path, repeatable } = call
     const bearer = usable(typeof token === "string" ? token : await unlessAborted(Promise.resolve(token()), stop))
-    const silence = AbortSignal.timeout(patienceMs)
+    const silence = createSilence(patienceMs)
     const init = {
       method,
       headers: { authorization: `Bearer ${bearer}`, ...(body !== undefined && { "content-type": "application/json" }) },
       ...(body !== undefined && { body }),
       // The API never redirects, and neither token nor state may go elsewhere.
       redirect: "manual" as const,
-      signal: repeatable ? AbortSignal.any([stop, silence]) : stop,
+      signal: repeatable ? AbortSignal.any([stop, silence.signal]) : stop,
     }
     let received: Received
     try {
       const response = await fetch(`${base}/v1${path}`, init)
-      received = { response, text: await response.text() }
+      received = { response, text: await readAnswer(response, silence.heard) }
     } catch (cause) {
       stop.throwIfAborted()
-      return { ok: false, error: silence.aborted ? timedOut() : unreachable(cause), passing: repeatable }
+      if (cause instanceof WaxsealError) return { ok: false, error: cause, passing: false }
+      return { ok: false, error: silence.signal.aborted ? timedOut() : unreachable(cause), passing: repeatable }
+    } finally {
+      silence.end()
     }
     return read(call, received)
   }
 
-  return async (call, { signal, timeoutMs = clientTimeoutMs ?? DEFAULT_TIMEOUT_MS } = {}) => {
+  return async (call, { signal, timeoutMs = clientTimeoutMs } = {}) => {
+    if (!isTime(timeoutMs)) throw new WaxsealError("invalid_parameter", TIMEOUT_RULE)
     const body = textOf(call.body)
     const waitMs = (call.waitSeconds ?? 0) * 1_000
-    const milliseconds = Math.ceil(timeoutMs) + waitMs
-    const patienceMs = Math.ceil(timeoutMs * PATIENCE) + waitMs
+    const milliseconds = Math.min(Math.ceil(timeoutMs) + waitMs, LONGEST_MS)
+    const uploadMs = body !== undefined && body.length > LARGE_BODY ? UPLOAD_MS : 0
+    const patienceMs = Math.ceil(timeoutMs * PATIENCE) + waitMs + uploadMs
     const endsAt = performance.now() + milliseconds
     const timeUp = AbortSignal.timeout(milliseconds)
     const stop = signal ? AbortSignal.any([signal, timeUp]) : timeUp
@@ -177,9 +194,22 @@ function jsonOf(text: string): unknown {
   }
 }
 
+const TIMEOUT_RULE = `timeoutMs must be a number of milliseconds from 1 to ${LONGEST_MS}.`
+
+function isTime(milliseconds: number): boolean {
+  return milliseconds >= 1 && milliseconds <= LONGEST_MS
+}
+
+/** What is refused is not quoted: it may hold a password. */
 function baseOf(url: string): string {
-  const { protocol, origin, pathname } = new URL(url)
-  if (protocol !== "https:" && protocol !== "http:") throw new TypeError("url is not an http or https URL.")
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed?.protocol !== "https:" && parsed?.protocol !== "http:") {
+    throw new TypeError("url is not an http or https URL.")
+  }
+  const { origin, pathname, username, password, search, hash } = parsed
+  if (`${username}${password}${search}${hash}` !== "") {
+    throw new TypeError("url must have no user, password, query or fragment; give the deployment's origin.")
+  }
   return `${origin}${pathname.replace(/\/$/, "")}`
 }
 

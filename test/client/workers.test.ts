@@ -70,6 +70,63 @@ it.each(["", " ", "a b", "secret\n", "secret\r\nx: y", "sécret", "secret…", u
   },
 )
 
+/** An answer that comes in pieces, with so long a pause before each. */
+function inPieces(pieces: readonly string[], milliseconds: number, signal?: AbortSignal | null): Response {
+  const coming = [...pieces]
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await new Promise((resolve) => setTimeout(resolve, milliseconds))
+      if (signal?.aborted) return controller.error(signal.reason)
+      const next = coming.shift()
+      if (next === undefined) controller.close()
+      else controller.enqueue(new TextEncoder().encode(next))
+    },
+  })
+  return new Response(body)
+}
+
+it("is patient with an answer that comes slowly", async () => {
+  let sent = 0
+  const slow = async (_url: string, { signal }: RequestInit) => {
+    sent += 1
+    return inPieces(['{"ke', 'ys"', ":", "[", "]", "}"], 120, signal)
+  }
+  const client = createClient({ url: "https://waxseal.test", token: "t", fetch: slow, timeoutMs: 1_500 })
+  expect(await client.keys()).toEqual([])
+  expect(sent).toBe(1)
+})
+
+it("reads no answer that is larger than any of the API's", async () => {
+  const megabyte = " ".repeat(1_048_576)
+  let pieces = 0
+  const long = async () => {
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pieces += 1
+        controller.enqueue(new TextEncoder().encode(megabyte))
+        if (pieces === 16) controller.close()
+      },
+    })
+    return new Response(body)
+  }
+  const client = createClient({ url: "https://waxseal.test", token: "t", fetch: long })
+  await expect(client.keys()).rejects.toMatchObject({ code: "unexpected_answer", status: 200 })
+  expect(pieces).toBeLessThan(8)
+})
+
+it("gives a large body the time that the API gives it", async () => {
+  let sent = 0
+  const slow = async (_url: string, { signal }: RequestInit) => {
+    sent += 1
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    signal?.throwIfAborted()
+    return Response.json({ responses: [] })
+  }
+  const client = createClient({ url: "https://waxseal.test", token: "t", fetch: slow, timeoutMs: 1_200 })
+  await client.batch(Array(20).fill({ op: "seal", ...BOUND, state: "x".repeat(4_000) }))
+  expect(sent).toBe(1)
+})
+
 /** As callers without this compiler's strictness write what they leave out. */
 function undefinedAt(...members: string[]): object {
   return Object.fromEntries(members.map((member) => [member, undefined]))

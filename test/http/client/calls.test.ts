@@ -202,10 +202,24 @@ describe("errors", () => {
 
   it("name a url that is none, and one that is not the API's", async () => {
     expect(() => createClient({ url: "waxseal", token: "" })).toThrow(TypeError)
-    expect(() => createClient({ url: "ftp://waxseal", token: "" })).toThrow(TypeError)
+    for (const url of ["ftp://waxseal", "https://", "https://u@waxseal", "https://:secret@waxseal", "secret word"]) {
+      expect(() => createClient({ url, token: "" })).toThrow(/^url (is not|must have no)(?!.*secret)/)
+    }
+    for (const url of ["https://waxseal/?secret", "https://waxseal/#secret"]) {
+      expect(() => createClient({ url, token: "" })).toThrow(/^url must have no(?!.*secret)/)
+    }
     const { clientWith, api } = stage
     await expectCode(clientWith({ url: `${api.worker.url}/elsewhere` }).keys(), "not_found", { status: 404 })
   })
+
+  it.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
+    "name a time that is none: %s",
+    async (timeoutMs) => {
+      expect(() => stage.clientWith({ timeoutMs })).toThrow(/^timeoutMs must be a number of milliseconds from 1 to/)
+      await expectCode(stage.client.keys({ timeoutMs }), "invalid_parameter", { status: undefined })
+      await stage.client.keys({ timeoutMs: 2 ** 31 - 1 })
+    },
+  )
 
   it("of a token that cannot be had are passed on", async () => {
     const token = () => Promise.reject(new Error("no token today"))
