@@ -8,6 +8,7 @@ import { API_PATH } from "./serve.ts"
 
 /** What any endpoint may answer, whatever it does. */
 const EVERYWHERE: readonly ProblemCode[] = [
+  "bad_request",
   "origin_not_allowed",
   "unauthorized",
   "invalid_token",
@@ -24,6 +25,17 @@ const WITH_BODY: readonly ProblemCode[] = [
   "body_too_large",
   "body_too_slow",
 ]
+
+/** Headers that a problem comes with. */
+const HEADERS: Readonly<Partial<Record<ProblemCode, string>>> = {
+  unauthorized: "WWW-Authenticate",
+  invalid_token: "WWW-Authenticate",
+  insufficient_scope: "WWW-Authenticate",
+  operation_in_progress: "Retry-After",
+  rate_limited: "Retry-After",
+  keys_unavailable: "Retry-After",
+  overloaded: "Retry-After",
+}
 
 let described: ReturnType<typeof describe> | undefined
 
@@ -140,7 +152,7 @@ function responses({ answers, problems, scope, method, parameters }: Endpoint): 
     status,
     {
       description: codes.map((code) => `\`${code}\``).join(", "),
-      ...headers(Number(status)),
+      ...headers(codes),
       content: {
         "application/problem+json": {
           schema: { oneOf: codes.map((code) => reference(problemName(code))) },
@@ -151,11 +163,10 @@ function responses({ answers, problems, scope, method, parameters }: Endpoint): 
   return Object.fromEntries([...good, ...bad])
 }
 
-function headers(status: number): { headers?: Record<string, unknown> } {
-  const text = { schema: { type: "string" } }
-  if (status === 401 || status === 403) return { headers: { "WWW-Authenticate": text } }
-  if (status === 429 || status === 503) return { headers: { "Retry-After": text } }
-  return {}
+function headers(codes: readonly ProblemCode[]): { headers?: Record<string, unknown> } {
+  const names = codes.flatMap((code) => HEADERS[code] ?? [])
+  if (names.length === 0) return {}
+  return { headers: Object.fromEntries(names.map((name) => [name, { schema: { type: "string" } }])) }
 }
 
 function content(mediaType: string, schema: z.ZodType) {

@@ -13,6 +13,7 @@ const Operation = z.looseObject({
   responses: z.record(
     z.string(),
     z.looseObject({
+      headers: Schema.optional(),
       content: z.record(z.string(), z.looseObject({ schema: Schema, example: z.unknown().optional() })),
     }),
   ),
@@ -66,6 +67,9 @@ interface Answered {
   readonly body: unknown
 }
 
+/** Headers that tell a client what to do next. */
+const TELLING = ["Retry-After", "WWW-Authenticate", "Allow"]
+
 /** Why the document does not describe this answer to this operation; undefined where it does. */
 export function strayness(
   judge: Judge,
@@ -74,6 +78,9 @@ export function strayness(
 ): string | undefined {
   const response = operation.responses[status]
   if (!response) return `no status ${status}`
+  const { headers: described = {} } = response
+  const untold = TELLING.find((name) => headers.has(name) && !Object.hasOwn(described, name))
+  if (untold !== undefined) return `no header ${untold} with status ${status}`
   const content = response.content[headers.get("content-type") ?? ""]
   if (!content) return `no content type ${headers.get("content-type")} with status ${status}`
   const problem = judge(content.schema, body)
