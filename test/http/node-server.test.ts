@@ -120,6 +120,13 @@ it("refuses what was sealed for another person or another version, and answers w
   expect(await released("5.0.0")).toBe(0)
 })
 
+it("takes no version that would break a line or a question", async () => {
+  for (const version of ["", "7.0.0\n8.0.0", "7.0.0 to nobody.\u0000", "7".repeat(51), "7.0.0\u202e"]) {
+    expect(resultOf(await send(version))).toMatchObject({ isError: true })
+  }
+  expect(await released("8.0.0")).toBe(0)
+})
+
 it("lets nobody in whom it does not know", async () => {
   expect((await send("6.0.0", { token: "token-of-mallory" })).status).toBe(401)
 })

@@ -12,7 +12,8 @@ import { createClient } from "waxseal/client"
 import { createApiCodec } from "waxseal/codec"
 import { z } from "zod"
 
-const Version = z.object({ version: z.string().max(50) })
+/** It ends up in a question and in a line of its own: neither may be broken. */
+const Version = z.object({ version: z.string().regex(/^[\w.+-]{1,50}$/) })
 const Approval = z.object({ approved: z.boolean() })
 
 const codec = createApiCodec({
