@@ -297,8 +297,13 @@ const models = json(NOT_MODELS).pipe(
   z.strictObject({ fast: z.string().min(1), balanced: z.string().min(1), high_quality: z.string().min(1) }, NOT_MODELS),
 )
 
+/** For everyone who reads it: `npx` would fetch the command from a registry where it is not installed. */
+const NO_RING =
+  "is required and has no default; make a ring by waxseal keygen --out ring.json (in a clone: npm run -s waxseal -- keygen --out ring.json), keep that file in a vault, and set its text."
+
 const ring = z
-  .string("is required and has no default; make a ring by npx waxseal keygen and set it as a secret.")
+  .string(NO_RING)
+  .min(1, { error: NO_RING, abort: true })
   .transform((text, context): KeyRing => {
     const parsed = parseKeyRing(text)
     if (parsed.ok) return parsed.ring

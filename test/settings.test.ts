@@ -87,9 +87,13 @@ describe("readSettings", () => {
 })
 
 describe("SEAL_KEYS", () => {
+  const NO_RING =
+    "is required and has no default; make a ring by waxseal keygen --out ring.json (in a clone: npm run -s waxseal -- keygen --out ring.json), keep that file in a vault, and set its text."
+
   it.each([
-    ["missing", undefined, "is required and has no default; make a ring by npx waxseal keygen and set it as a secret."],
-    ["empty", "", "it is not JSON."],
+    ["missing", undefined, NO_RING],
+    ["empty", "", NO_RING],
+    ["no JSON", "ring.json", "it is not JSON."],
     ["without a key", "[]", "it holds no key."],
     ["short", sealKeys(sealKey({ key: A_SECRET.slice(0, 40) })), "entry 1: key has 30 bytes and needs 32."],
     ["padded", sealKeys(sealKey({ key: `${A_SECRET}=` })), "entry 1: key is not base64url without padding."],

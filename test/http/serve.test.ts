@@ -239,7 +239,10 @@ describe("waxseal serve", () => {
 
   it("refuses in one sentence what is wrong or for development", { timeout: 120_000 }, async () => {
     const cases: readonly (readonly [Chosen, string | RegExp])[] = [
-      [{ settings: { SEAL_KEYS: "" } }, /^SEAL_KEYS: is required and has no default; .* npx waxseal keygen /],
+      [
+        { settings: { SEAL_KEYS: "" } },
+        /^SEAL_KEYS: is required and has no default; make a ring by waxseal keygen --out /,
+      ],
       [{ settings: { SEAL_KEYS: "[]" } }, "SEAL_KEYS: it holds no key.\n"],
       [
         { settings: { SEAL_KEYS: DEVELOPMENT_RING, PUBLIC_URL: "" } },
