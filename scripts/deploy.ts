@@ -1,13 +1,12 @@
 // `npm run deploy`: checks settings and secrets, deploys by wrangler, and looks from outside whether it is up.
-import { relative, resolve } from "node:path"
 import { parseArgs } from "node:util"
 import { z } from "zod"
 import { CommandError, readFlags, runCommand } from "../src/cli/command.ts"
 import { checkSecrets, checkVars } from "./deploy/checks.ts"
 import { report } from "./deploy/report.ts"
 import { smoke } from "./deploy/smoke.ts"
+import { askedFlags, type Target, targetOf } from "./deploy/target.ts"
 import { deploy, requireAccount, secretNames } from "./deploy/wrangler.ts"
-import { ROOT } from "./local.ts"
 
 const USAGE = "npm run deploy [-- --dry-run] [--config wrangler.toml] [--env NAME]"
 
@@ -17,19 +16,18 @@ const Config = z.object({
 })
 
 await runCommand(async () => {
-  const { "dry-run": dryRun, config: file, env } = readFlags(USAGE, parseFlags).values
-  const path = resolve(ROOT, file)
-  const where = ["--config", path, ...(env === undefined ? [] : ["--env", env])]
-  const { vars, secrets } = await readConfig(path, env)
-  const { origin, issuer } = checkVars(vars, relative(ROOT, path))
+  const { "dry-run": dryRun, config, env } = readFlags(USAGE, parseFlags).values
+  const target = targetOf(config, env ?? process.env["CLOUDFLARE_ENV"])
+  const { vars, secrets } = await readConfig(target)
+  const { origin, issuer } = checkVars(vars, target)
   if (dryRun) {
-    deploy([...where, "--dry-run"])
-    console.log("\nNothing was deployed, and no secret was looked for. Next: npm run deploy")
+    deploy(target, ["--dry-run"])
+    console.log(`\nNothing was deployed, and no secret was looked for. Next: ${again(target)}`)
     return
   }
   requireAccount()
-  checkSecrets(secrets.required, secretNames(where))
-  deploy(where)
+  checkSecrets(secrets.required, secretNames(target), target)
+  deploy(target)
   console.log(`\nLooking at ${origin} from outside ...`)
   report(origin, await smoke(origin))
   console.log(`\nIt is up. Next: let a client with an access token of ${issuer} call ${origin}/mcp`)
@@ -39,17 +37,23 @@ function parseFlags() {
   return parseArgs({
     options: {
       "dry-run": { type: "boolean", default: false },
-      config: { type: "string", default: "wrangler.toml" },
+      config: { type: "string" },
       env: { type: "string" },
     },
   })
 }
 
-async function readConfig(path: string, env: string | undefined): Promise<z.infer<typeof Config>> {
+async function readConfig(target: Target): Promise<z.infer<typeof Config>> {
   const { unstable_readConfig } = await import("wrangler")
   try {
-    return Config.parse(unstable_readConfig({ config: path, env }))
+    return Config.parse(unstable_readConfig({ config: target.path, env: target.env ?? "" }))
   } catch {
-    throw new CommandError(`${path} is no configuration that can be deployed; see: npx wrangler deploy --dry-run`)
+    const look = `npx wrangler deploy --dry-run${askedFlags(target)}`
+    throw new CommandError(`${target.file} is no configuration that can be deployed; see: ${look}`)
   }
+}
+
+function again(target: Target): string {
+  const flags = askedFlags(target)
+  return flags === "" ? "npm run deploy" : `npm run deploy --${flags}`
 }

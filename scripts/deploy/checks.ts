@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto"
 import { CommandError } from "../../src/cli/command.ts"
 import { checkHost, readSettings } from "../../src/settings.ts"
+import { askedFlags, placeOf, type Target } from "./target.ts"
 
 const SECRETS = ["SEAL_KEYS", "LLM_API_KEY"]
 
@@ -12,23 +13,24 @@ const ELSEWHERE = new URL("https://elsewhere.invalid")
 /**
  * The origin and the issuer of good settings.
  *
- * @throws a CommandError that names the first that is wrong and `file`, where it stands
+ * @throws a CommandError that names the first that is wrong, and where it stands
  */
-export function checkVars(vars: Readonly<Record<string, unknown>>, file: string): { origin: string; issuer: string } {
+export function checkVars(vars: Readonly<Record<string, unknown>>, target: Target): { origin: string; issuer: string } {
+  const place = placeOf(target, "vars")
   for (const name of SECRETS) {
     if (name in vars) {
       throw new CommandError(
-        `${file}, [vars]: ${name} is a secret; take it out, replace it, and set the new one by: npx wrangler secret put ${name}`,
+        `${place}: ${name} is a secret; take it out, never use it again, and ${howToSet(name, target)}`,
       )
     }
   }
   const result = readSettings({ ...vars, SEAL_KEYS: standIn() })
-  if (!result.ok) throw new CommandError(`${file}, [vars]: ${result.setting}: ${result.problem}`)
+  if (!result.ok) throw new CommandError(`${place}: ${result.setting}: ${result.problem}`)
   const { settings } = result
   const problem = checkHost(settings, ELSEWHERE)
   const { publicUrl, auth } = settings
   if (problem !== undefined || publicUrl === undefined || auth.mode === "none") {
-    throw new CommandError(`${file}, [vars]: ${problem}`)
+    throw new CommandError(`${place}: ${problem}`)
   }
   return { origin: publicUrl.origin, issuer: auth.issuer }
 }
@@ -38,12 +40,16 @@ function standIn(): string {
   return JSON.stringify([{ key: randomBytes(32).toString("base64url"), sealsFrom: "2026-01-01T00:00:00Z" }])
 }
 
-/** @throws a CommandError that names the secrets that are missing */
-export function checkSecrets(required: readonly string[], present: readonly string[]): void {
-  const missing = required.filter((name) => !present.includes(name))
-  if (missing.length === 0) return
-  const how = missing.includes("SEAL_KEYS") ? "npx waxseal keygen | npx wrangler secret put SEAL_KEYS" : undefined
-  throw new CommandError(
-    `The Worker has no secret ${missing.join(", ")}; set it: ${how ?? `npx wrangler secret put ${missing[0]}`}`,
-  )
+/** @throws a CommandError that names the first secret that is missing, and how it is set */
+export function checkSecrets(required: readonly string[], present: readonly string[], target: Target): void {
+  const missing = required.find((name) => !present.includes(name))
+  if (missing === undefined) return
+  throw new CommandError(`The Worker has no secret ${missing}; ${howToSet(missing, target)}`)
+}
+
+/** Cloudflare gives no secret back: a ring that was piped there could never be rotated. */
+function howToSet(name: string, target: Target): string {
+  const put = `npx wrangler secret put ${name}${askedFlags(target)}`
+  if (name !== "SEAL_KEYS") return `set its value by: ${put}`
+  return `make a ring by npm run -s waxseal -- keygen --out ring.json, keep that file in a vault, and set it by: ${put} < ring.json`
 }

@@ -3,11 +3,9 @@ import { join } from "node:path"
 import { z } from "zod"
 import { CommandError } from "../../src/cli/command.ts"
 import { ROOT } from "../local.ts"
+import { askedFlags, flagsOf, type Target } from "./target.ts"
 
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js")
-
-/** Which configuration, in wrangler's own flags. */
-export type Where = readonly string[]
 
 const Account = z.object({ loggedIn: z.boolean() })
 
@@ -26,20 +24,18 @@ const Secrets = z.array(z.object({ name: z.string() }))
 const NO_SUCH_WORKER = "10007"
 
 /** The names of the Worker's secrets. */
-export function secretNames(where: Where): readonly string[] {
-  const { status, stdout, stderr } = ask(["secret", "list", ...where])
+export function secretNames(target: Target): readonly string[] {
+  const { status, stdout, stderr } = ask(["secret", "list", ...flagsOf(target)])
   const secrets = Secrets.safeParse(parse(stdout))
   if (status === 0 && secrets.success) return secrets.data.map(({ name }) => name)
   if (`${stdout}${stderr}`.includes(NO_SUCH_WORKER)) return []
-  throw new CommandError("The Worker's secrets cannot be listed; see: npx wrangler secret list")
+  throw new CommandError(`The Worker's secrets cannot be listed; see: npx wrangler secret list${askedFlags(target)}`)
 }
 
 /** Deploys, in wrangler's own words. */
-export function deploy(args: readonly string[]): void {
-  const { status } = spawnSync(process.execPath, [WRANGLER, "deploy", "--minify", ...args], {
-    cwd: ROOT,
-    stdio: "inherit",
-  })
+export function deploy(target: Target, more: readonly string[] = []): void {
+  const args = ["deploy", "--minify", ...flagsOf(target), ...more]
+  const { status } = spawnSync(process.execPath, [WRANGLER, ...args], { cwd: ROOT, stdio: "inherit" })
   if (status !== 0) throw new CommandError("wrangler did not deploy; see above.")
 }
 

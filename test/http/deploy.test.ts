@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { z } from "zod"
 import { checkSecrets, checkVars } from "../../scripts/deploy/checks.ts"
 import { smoke } from "../../scripts/deploy/smoke.ts"
+import { targetOf } from "../../scripts/deploy/target.ts"
 import { ROOT } from "../support/bundle.ts"
 import { makeIdentity } from "../support/identity.ts"
 import { freePort } from "../support/port.ts"
@@ -116,7 +117,7 @@ function wrongs(findings: Awaited<ReturnType<typeof smoke>>): Record<string, str
 
 describe("before anything is deployed", () => {
   it("settings that do are read", () => {
-    expect(checkVars(VARS, "wrangler.toml")).toEqual({ origin: VARS.PUBLIC_URL, issuer: VARS.AUTH_ISSUER })
+    expect(checkVars(VARS, targetOf())).toEqual({ origin: VARS.PUBLIC_URL, issuer: VARS.AUTH_ISSUER })
   })
 
   it.each([
@@ -128,19 +129,37 @@ describe("before anything is deployed", () => {
       /AUTH_MODE: none is/,
     ],
     ["a wrong number", { LEDGER_SHARDS: "many" }, /LEDGER_SHARDS: /],
-    ["a secret among them", { SEAL_KEYS: "hunter2" }, /SEAL_KEYS is a secret; take it out, replace it/],
+    [
+      "a secret among them",
+      { SEAL_KEYS: "hunter2" },
+      /SEAL_KEYS is a secret; take it out, never use it again, and make a ring by/,
+    ],
     ["a model's key among them", { LLM_API_KEY: "hunter2" }, /LLM_API_KEY is a secret/],
   ])("%s is named, and no value is shown", (_, changes, sentence) => {
     const vars = Object.fromEntries(Object.entries({ ...VARS, ...changes }).filter(([, value]) => value !== undefined))
-    expect(() => checkVars(vars, "wrangler.toml")).toThrow(sentence)
-    expect(() => checkVars(vars, "wrangler.toml")).not.toThrow(/hunter2/)
+    expect(() => checkVars(vars, targetOf())).toThrow(sentence)
+    expect(() => checkVars(vars, targetOf())).not.toThrow(/hunter2/)
   })
 
-  it("missing secrets are named, with what makes them", () => {
-    expect(() => checkSecrets(["SEAL_KEYS"], ["LLM_API_KEY"])).toThrow(
-      "The Worker has no secret SEAL_KEYS; set it: npx waxseal keygen | npx wrangler secret put SEAL_KEYS",
+  it("missing secrets are named, with what makes them, keeps them, and sets them on this very Worker", () => {
+    const make = "npm run -s waxseal -- keygen --out ring.json, keep that file in a vault"
+    expect(() => checkSecrets(["SEAL_KEYS"], ["LLM_API_KEY"], targetOf())).toThrow(
+      `The Worker has no secret SEAL_KEYS; make a ring by ${make}, and set it by: npx wrangler secret put SEAL_KEYS < ring.json`,
     )
-    expect(() => checkSecrets(["SEAL_KEYS"], ["SEAL_KEYS"])).not.toThrow()
+    expect(() => checkSecrets(["SEAL_KEYS"], [], targetOf("eu.toml", "staging"))).toThrow(
+      "set it by: npx wrangler secret put SEAL_KEYS --config eu.toml --env staging < ring.json",
+    )
+    expect(() => checkSecrets(["LLM_API_KEY"], [], targetOf(undefined, "staging"))).toThrow(
+      "The Worker has no secret LLM_API_KEY; set its value by: npx wrangler secret put LLM_API_KEY --env staging",
+    )
+    expect(() => checkSecrets(["SEAL_KEYS"], ["SEAL_KEYS"], targetOf())).not.toThrow()
+  })
+
+  it("a secret among an environment's settings is named with its place and the environment's own commands", () => {
+    const vars = { ...VARS, LLM_API_KEY: "hunter2" }
+    expect(() => checkVars(vars, targetOf("wrangler.toml", "staging"))).toThrow(
+      /^wrangler\.toml, \[env\.staging\.vars\]: LLM_API_KEY is a secret; .*: npx wrangler secret put LLM_API_KEY --env staging$/,
+    )
   })
 
   it("the project's own configuration is not enough: one sentence says what is missing", async () => {
@@ -156,7 +175,7 @@ describe("before anything is deployed", () => {
     await writeFile(config, JSON.stringify({ name: "x", main, compatibility_date: "2026-11-01", vars: VARS, secrets }))
     const dry = await run("scripts/deploy.ts", "--dry-run", "--config", config)
     expect(dry).toMatchObject({ code: 0 })
-    expect(dry.output).toContain("Nothing was deployed, and no secret was looked for. Next: npm run deploy")
+    expect(dry.output).toContain(`no secret was looked for. Next: npm run deploy -- --config ${config}\n`)
     expect(await run("scripts/deploy.ts", "--config", config)).toEqual({
       code: 1,
       output: "",
