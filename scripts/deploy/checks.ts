@@ -1,14 +1,31 @@
-// What must be right before anything is deployed: settings, which stand where everyone may read them, and secrets, of
-// which nothing but their names can be read.
+// What must be right before anything is deployed: the configuration, which everyone may read, with its settings, and
+// secrets, of which nothing but their names can be read.
 import { randomBytes } from "node:crypto"
 import { CommandError } from "../../src/cli/command.ts"
 import { checkHost, readSettings } from "../../src/settings.ts"
+import { checkBindings } from "./bindings.ts"
+import type { Config } from "./config.ts"
+import { checkReach } from "./reach.ts"
 import { askedFlags, placeOf, type Target } from "./target.ts"
 
 const SECRETS = ["SEAL_KEYS", "LLM_API_KEY"]
 
 /** Any host but localhost. */
 const ELSEWHERE = new URL("https://elsewhere.invalid")
+
+/** What a good configuration says: where the Worker is, whom it trusts, and, a sentence each, what it goes without. */
+interface Configured {
+  readonly origin: string
+  readonly issuer: string
+  readonly notes: readonly string[]
+}
+
+/** @throws a CommandError that names the first that is wrong, where it stands, and what to write there */
+export function checkConfig(config: Config, target: Target): Configured {
+  const { origin, issuer } = checkVars(config.vars, target)
+  checkReach(config, origin, target)
+  return { origin, issuer, notes: checkBindings(config.bound, target) }
+}
 
 /**
  * The origin and the issuer of good settings.

@@ -30,7 +30,21 @@ export function askedFlags({ path, file, env }: Target): string {
   return `${config}${env === undefined ? "" : ` --env ${env}`}`
 }
 
+/** Where it begins: the file itself, or the table of its environment. */
+export function topOf({ file, env }: Target): string {
+  return env === undefined ? `${file}, at its top` : `${file}, [env.${env}]`
+}
+
 /** Where a table stands, such as `wrangler.toml, [env.staging.vars]`. */
-export function placeOf({ file, env }: Target, table: string): string {
-  return `${file}, [${env === undefined ? "" : `env.${env}.`}${table}]`
+export function placeOf(target: Target, table: string): string {
+  return `${target.file}, [${inEnvironment(target, table)}]`
+}
+
+/** Where a table stands that is one of several, such as `wrangler.toml, [[ratelimits]]`. */
+export function entryPlaceOf(target: Target, table: string): string {
+  return `${target.file}, [[${inEnvironment(target, table)}]]`
+}
+
+function inEnvironment({ env }: Target, table: string): string {
+  return env === undefined ? table : `env.${env}.${table}`
 }

@@ -1,12 +1,15 @@
 import { execFile } from "node:child_process"
 import { once } from "node:events"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { createServer, type RequestListener } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { z } from "zod"
-import { checkSecrets, checkVars } from "../../scripts/deploy/checks.ts"
+import { checkBindings } from "../../scripts/deploy/bindings.ts"
+import { checkConfig, checkSecrets, checkVars } from "../../scripts/deploy/checks.ts"
+import { readConfig } from "../../scripts/deploy/config.ts"
+import { checkReach } from "../../scripts/deploy/reach.ts"
 import { smoke } from "../../scripts/deploy/smoke.ts"
 import { targetOf } from "../../scripts/deploy/target.ts"
 import { ROOT } from "../support/bundle.ts"
@@ -18,6 +21,25 @@ const VARS = {
   PUBLIC_URL: "https://waxseal.example.com",
   AUTH_ISSUER: "https://id.example.com/",
   AUTH_JWKS_URL: "https://id.example.com/.well-known/jwks.json",
+}
+
+/** What the Worker needs bound, and where it is reached, as wrangler.json has it. */
+const BOUND = {
+  durable_objects: {
+    bindings: [
+      { name: "LEDGER", class_name: "Ledger" },
+      { name: "REGISTRY", class_name: "Registry" },
+      { name: "CHANGES", class_name: "Changes" },
+      { name: "SESSIONS", class_name: "Session" },
+      { name: "SESSION_LISTS", class_name: "SessionList" },
+    ],
+  },
+  ratelimits: ["MCP_RATE_LIMIT", "API_RATE_LIMIT"].map((name, at) => ({
+    name,
+    namespace_id: `${at + 1}`,
+    simple: { limit: 9, period: 10 },
+  })),
+  routes: ["waxseal.example.com/*"],
 }
 
 const Address = z.object({ port: z.number() })
@@ -162,6 +184,150 @@ describe("before anything is deployed", () => {
     )
   })
 
+  it("needs its objects and limits bound, in an environment too, and says what to write", async () => {
+    const { bound } = await readConfig(targetOf())
+    expect(checkBindings(bound, targetOf())).toEqual([])
+    for (const [name, sentence] of [
+      [
+        "LEDGER",
+        /^wrangler\.toml, \[\[durable_objects\.bindings\]\]: LEDGER is not bound; write name = "LEDGER", class_name/,
+      ],
+      ["REGISTRY", /REGISTRY is not bound; write name = "REGISTRY", class_name = "Registry"\.$/],
+      [
+        "MCP_RATE_LIMIT",
+        /^wrangler\.toml, \[\[ratelimits\]\]: MCP_RATE_LIMIT is not bound; .* limit = 1_000, period = 10 }\.$/,
+      ],
+      ["API_RATE_LIMIT", /API_RATE_LIMIT is not bound; .* limit = 10_000, period = 10 }\.$/],
+      ["SESSIONS", /SESSIONS is not bound; .*; SESSIONS and SESSION_LISTS go together, or not at all\.$/],
+      ["SESSION_LISTS", /SESSION_LISTS is not bound; .* go together, or not at all\.$/],
+    ] as const) {
+      expect(() => checkBindings(without(bound, name), targetOf())).toThrow(sentence)
+    }
+    expect(() => checkBindings([], targetOf(undefined, "staging"))).toThrow(
+      /^wrangler\.toml, \[\[env\.staging\.durable_objects\.bindings\]\]: LEDGER is not bound, and an environment inherits none; /,
+    )
+  })
+
+  it("may go without sessions and without changes, and says so", async () => {
+    const { bound } = await readConfig(targetOf())
+    expect(checkBindings(without(bound, "SESSIONS", "SESSION_LISTS", "CHANGES"), targetOf())).toEqual([
+      "SESSIONS and SESSION_LISTS are not bound: clients of 2025-11-25 are asked nothing.",
+      "CHANGES is not bound: nobody can listen to changes.",
+    ])
+  })
+})
+
+function without(names: readonly string[], ...left: readonly string[]): string[] {
+  return names.filter((name) => !left.includes(name))
+}
+
+describe("the address", () => {
+  const top = targetOf()
+  const nowhere = { name: "waxseal", routes: [], inheritsRoutes: false, workersDev: false }
+  const route = (pattern: string, isDomain = false) => ({ ...nowhere, routes: [{ pattern, isDomain }] })
+
+  it.each([
+    ["a custom domain", route("waxseal.example.com", true)],
+    ["a route", route("waxseal.example.com/*")],
+    ["a route with a scheme", route("https://waxseal.example.com/*")],
+    ["a route of every name", route("*.example.com/*")],
+    ["a route to the endpoint alone", route("waxseal.example.com/mcp*")],
+  ])("is one that %s leads from", (_, config) => {
+    expect(() => checkReach(config, "https://waxseal.example.com", top)).not.toThrow()
+  })
+
+  it.each([
+    ["nothing", nowhere],
+    ["another custom domain", route("example.com", true)],
+    ["a custom domain that only looks like it", route("waxseal-example.com", true)],
+    ["a route to one page", route("waxseal.example.com")],
+    ["a route of another name", route("waxsealXexample.com/*")],
+    ["a route without TLS", route("http://waxseal.example.com/*")],
+    ["the platform's own name", { ...nowhere, workersDev: true }],
+  ])("is not one that %s leads from", (_, config) => {
+    expect(() => checkReach(config, "https://waxseal.example.com", top)).toThrow(
+      'wrangler.toml, at its top: no client of waxseal.example.com, which PUBLIC_URL names, comes to this Worker; write routes = [{ pattern = "waxseal.example.com", custom_domain = true }] there.',
+    )
+  })
+
+  it("on workers.dev is the Worker's own, where that is switched on", () => {
+    const own = "https://waxseal.acme.workers.dev"
+    expect(() => checkReach({ ...nowhere, workersDev: true }, own, top)).not.toThrow()
+    const sentence = /write workers_dev = true there, and PUBLIC_URL = "https:\/\/waxseal\.SUBDOMAIN\.workers\.dev"\.$/
+    expect(() => checkReach(nowhere, own, top)).toThrow(sentence)
+    for (const host of ["other.acme.workers.dev", "waxseal.workers.dev", "x.waxseal.acme.workers.dev"]) {
+      expect(() => checkReach({ ...nowhere, workersDev: true }, `https://${host}`, top)).toThrow(sentence)
+    }
+  })
+})
+
+describe("an environment", () => {
+  const vars = `[env.staging.vars]
+PUBLIC_URL = "https://staging.example.com"
+AUTH_ISSUER = "https://id.example.com/"
+AUTH_JWKS_URL = "https://id.example.com/.well-known/jwks.json"
+`
+  const routes = '[env.staging]\nroutes = [{ pattern = "staging.example.com", custom_domain = true }]\n'
+  const objects = [object("LEDGER", "Ledger"), object("REGISTRY", "Registry")].join("")
+  const limits = [limit("MCP_RATE_LIMIT", 2001), limit("API_RATE_LIMIT", 2002)].join("")
+
+  function object(name: string, kind: string): string {
+    return `[[env.staging.durable_objects.bindings]]\nname = "${name}"\nclass_name = "${kind}"\n`
+  }
+
+  function limit(name: string, id: number): string {
+    return `[[env.staging.ratelimits]]\nname = "${name}"\nnamespace_id = "${id}"\nsimple = { limit = 9, period = 10 }\n`
+  }
+
+  /** The project's own file, with a domain at its top and these tables at its end. */
+  async function fileWith(tables: string): Promise<string> {
+    const file = join(await mkdtemp(join(folder, "env-")), "wrangler.toml")
+    const own = await readFile(join(ROOT, "wrangler.toml"), "utf8")
+    const domain = 'workers_dev = false\nroutes = [{ pattern = "waxseal.example.com", custom_domain = true }]'
+    const top = own.replace("workers_dev = true", domain).replace("src/index.ts", join(ROOT, "src/index.ts"))
+    await writeFile(file, `${top}\n${tables}`)
+    return file
+  }
+
+  it.each([
+    ["staging", "", /^\S+ has no environment staging; write \[env\.staging\] with all it needs, or name none\.$/],
+    ["stagging", vars, /^\S+ has no environment stagging; .*, or name one that is there: staging\.$/],
+    ["staging", "[env.staging]\n", /^\S+, \[env\.staging\.vars\]: AUTH_ISSUER: .*$/],
+    [
+      "staging",
+      vars,
+      /^\S+, \[env\.staging\]: this environment inherits .* take waxseal\.example\.com from that Worker; .*$/,
+    ],
+    [
+      "staging",
+      `[env.staging]\nroutes = []\n${vars}`,
+      /^\S+, \[env\.staging\]: no client of staging\.example\.com, .*$/,
+    ],
+    ["staging", `${routes}${vars}`, /^\S+, \[\[env\.staging\.durable_objects\.bindings\]\]: LEDGER is not bound, .*$/],
+    [
+      "staging",
+      `${routes}${vars}${objects}`,
+      /^\S+, \[\[env\.staging\.ratelimits\]\]: MCP_RATE_LIMIT is not bound, .*$/,
+    ],
+  ])(
+    "%s is held to its own tables, and a sentence names the first that is wrong (%#)",
+    async (env, tables, sentence) => {
+      const target = targetOf(await fileWith(tables), env)
+      await expect(readConfig(target).then((config) => checkConfig(config, target))).rejects.toThrow(sentence)
+    },
+  )
+
+  it("that has all it needs is what a dry run makes, and what comes next", { timeout: 60_000 }, async () => {
+    const config = await fileWith(`${routes}${vars}${objects}${limits}`)
+    const { code, output } = await run("scripts/deploy.ts", "--dry-run", "--config", config, "--env", "staging")
+    expect(code).toBe(0)
+    expect(output).toMatch(/^note {2}SESSIONS and SESSION_LISTS are not bound: .*\nnote {2}CHANGES is not bound: /)
+    expect(output).toMatch(/env\.PUBLIC_URL \("https:\/\/staging\.example\.com"\)/)
+    expect(output).toMatch(/Next: npm run deploy -- --config \S+ --env staging\n$/)
+  })
+})
+
+describe("npm run deploy", () => {
   it("the project's own configuration is not enough: one sentence says what is missing", async () => {
     const { code, output, errors } = await run("scripts/deploy.ts", "--dry-run")
     expect({ code, output }).toEqual({ code: 1, output: "" })
@@ -170,9 +336,8 @@ describe("before anything is deployed", () => {
 
   it("with settings a dry run is made; without an account one sentence says how to get in", async () => {
     const config = join(folder, "wrangler.json")
-    const main = join(ROOT, "test/fixtures/slow/worker.ts")
-    const secrets = { required: ["SEAL_KEYS"] }
-    await writeFile(config, JSON.stringify({ name: "x", main, compatibility_date: "2026-11-01", vars: VARS, secrets }))
+    const own = { name: "x", main: join(ROOT, "src/index.ts"), compatibility_date: "2026-11-01" }
+    await writeFile(config, JSON.stringify({ ...own, ...BOUND, vars: VARS }))
     const dry = await run("scripts/deploy.ts", "--dry-run", "--config", config)
     expect(dry).toMatchObject({ code: 0 })
     expect(dry.output).toContain(`no secret was looked for. Next: npm run deploy -- --config ${config}\n`)
