@@ -23,12 +23,25 @@ const Secrets = z.array(z.object({ name: z.string() }))
 /** The API's code for a Worker that was never deployed and has no secret yet. */
 const NO_SUCH_WORKER = "10007"
 
-/** The names of the Worker's secrets. */
+/** What wrangler says where it would ask a person which account is meant. */
+const MANY_ACCOUNTS = "More than one account available"
+
+/**
+ * The names of the Worker's secrets.
+ *
+ * @throws a CommandError where several accounts can be reached and none is chosen, or the secrets cannot be listed
+ */
 export function secretNames(target: Target): readonly string[] {
   const { status, stdout, stderr } = ask(["secret", "list", ...flagsOf(target)])
   const secrets = Secrets.safeParse(parse(stdout))
   if (status === 0 && secrets.success) return secrets.data.map(({ name }) => name)
-  if (`${stdout}${stderr}`.includes(NO_SUCH_WORKER)) return []
+  const said = `${stdout}${stderr}`
+  if (said.includes(NO_SUCH_WORKER)) return []
+  if (said.includes(MANY_ACCOUNTS)) {
+    throw new CommandError(
+      `Several Cloudflare accounts can be reached; write account_id = "…" at the top of ${target.file}, or set CLOUDFLARE_ACCOUNT_ID, with an id that npx wrangler whoami lists.`,
+    )
+  }
   throw new CommandError(`The Worker's secrets cannot be listed; see: npx wrangler secret list${askedFlags(target)}`)
 }
 

@@ -42,6 +42,20 @@ const BOUND = {
   routes: ["waxseal.example.com/*"],
 }
 
+const ACCOUNTS = [
+  { id: "a".repeat(32), name: "One" },
+  { id: "b".repeat(32), name: "Two" },
+] as const
+
+/** What Cloudflare answers to somebody who may use two accounts, and has no secret in the first. */
+const CLOUDFLARE: Readonly<Record<string, unknown>> = {
+  "/user/tokens/verify": { id: "t", status: "active" },
+  "/user": { id: "u", email: "operator@example.com" },
+  "/accounts": ACCOUNTS,
+  "/memberships": ACCOUNTS.map((account) => ({ id: account.id, account, roles: [] })),
+  [`/accounts/${ACCOUNTS[0].id}/workers/scripts/x/secrets`]: [],
+}
+
 const Address = z.object({ port: z.number() })
 
 let folder: string
@@ -83,7 +97,11 @@ interface Ended {
 
 /** A script, as a person with no account runs it. */
 function run(script: string, ...args: readonly string[]): Promise<Ended> {
-  const env = { PATH: process.env["PATH"], HOME: folder, WRANGLER_SEND_METRICS: "false", NO_COLOR: "1" }
+  return runWith({}, script, ...args)
+}
+
+function runWith(more: Readonly<Record<string, string>>, script: string, ...args: readonly string[]): Promise<Ended> {
+  const env = { ...more, PATH: process.env["PATH"], HOME: folder, WRANGLER_SEND_METRICS: "false", NO_COLOR: "1" }
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [join(ROOT, script), ...args], { env }, (_error, output, errors) =>
       resolve({ code: child.exitCode ?? -1, output, errors }),
@@ -334,7 +352,9 @@ describe("npm run deploy", () => {
     expect(errors).toMatch(/^wrangler\.toml, \[vars\]: AUTH_ISSUER: .*\n$/)
   })
 
-  it("with settings a dry run is made; without an account one sentence says how to get in", async () => {
+  it("with settings a dry run is made; without an account one sentence says how to get in", {
+    timeout: 60_000,
+  }, async () => {
     const config = join(folder, "wrangler.json")
     const own = { name: "x", main: join(ROOT, "src/index.ts"), compatibility_date: "2026-11-01" }
     await writeFile(config, JSON.stringify({ ...own, ...BOUND, vars: VARS }))
@@ -347,5 +367,31 @@ describe("npm run deploy", () => {
       errors:
         "There is no Cloudflare account to deploy to; log in by npx wrangler login, or set CLOUDFLARE_API_TOKEN.\n",
     })
+  })
+
+  it("lists the secrets of the account that is chosen, and asks for one where there are several", {
+    timeout: 60_000,
+  }, async () => {
+    const cloudflare = await somebody((request, response) => {
+      const { pathname } = new URL(request.url ?? "/", "http://localhost")
+      const result = CLOUDFLARE[pathname]
+      response.writeHead(result === undefined ? 404 : 200, { "content-type": "application/json" })
+      response.end(JSON.stringify({ success: result !== undefined, errors: [], messages: [], result }))
+    })
+    const config = join(await mkdtemp(join(folder, "accounts-")), "wrangler.json")
+    await writeFile(config, JSON.stringify({ name: "x", compatibility_date: "2026-11-01", ...BOUND, vars: VARS }))
+    const env = { CLOUDFLARE_API_BASE_URL: cloudflare.origin, CLOUDFLARE_API_TOKEN: "token" }
+    const [several, chosen] = await Promise.all([
+      runWith(env, "scripts/deploy.ts", "--config", config),
+      runWith({ ...env, CLOUDFLARE_ACCOUNT_ID: ACCOUNTS[0].id }, "scripts/deploy.ts", "--config", config),
+    ])
+    expect(several).toEqual({
+      code: 1,
+      output: "",
+      errors: `Several Cloudflare accounts can be reached; write account_id = "…" at the top of ${config}, or set CLOUDFLARE_ACCOUNT_ID, with an id that npx wrangler whoami lists.\n`,
+    })
+    expect(chosen).toMatchObject({ code: 1, output: "" })
+    expect(chosen.errors).toMatch(/^The Worker has no secret SEAL_KEYS; .* put SEAL_KEYS --config \S+ < ring\.json\n$/)
+    cloudflare.leave()
   })
 })
