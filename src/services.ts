@@ -30,6 +30,8 @@ export interface Bindings {
   readonly API_RATE_LIMIT?: RateLimit
   /** Where events are counted; without it they are log lines alone. */
   readonly METRICS?: AnalyticsEngineDataset
+  /** Public: what `/healthz` calls this deployment, beside the version; `npm run deploy` gives each a name of its own. */
+  readonly WAXSEAL_DEPLOYMENT?: string
 }
 
 /** What one configuration makes. Made once an isolate: it holds derived keys and the issuer's, and nothing else. */

@@ -38,7 +38,9 @@ export function createWorker(resources: readonly Resource[]): ResourceWorker {
   for (const resource of resources) addResource(router, resource)
   for (const resource of resources) addDocuments(router, resource)
   addDocument(router, "/", ({ url, settings }) => welcome(baseUrl(settings, url), resources))
-  addDocument(router, "/healthz", () => Response.json({ status: "ok", version: VERSION }))
+  addDocument(router, "/healthz", ({ env }) =>
+    Response.json({ status: "ok", version: VERSION, deployment: env.WAXSEAL_DEPLOYMENT }),
+  )
 
   async function answer(request: Incoming, given: Given): Promise<Response> {
     try {

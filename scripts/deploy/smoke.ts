@@ -2,8 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { z } from "zod"
 import { VERSION } from "../../src/version.ts"
 
-/** A new version reaches every place of the network within this time, and a new name its resolvers. */
-const PATIENCE_MS = 60_000
 const ANSWER_WITHIN_MS = 10_000
 
 /** What was looked at, and why it is not as it must be; undefined when it is. */
@@ -13,7 +11,7 @@ export interface Finding {
 }
 
 /** One look, which throws in one sentence when something is wrong. */
-type Look = (origin: string) => Promise<void>
+type Look = (origin: string, deployment: string | undefined) => Promise<void>
 
 const LOOKS: readonly (readonly [what: string, look: Look])[] = [
   ["/healthz says that this version is up", looksHealthy],
@@ -24,21 +22,22 @@ const LOOKS: readonly (readonly [what: string, look: Look])[] = [
 ]
 
 /**
- * Looks from outside, without a token, whether this version of the service is what answers at an origin, for as long as
- * a deployment may take to get there.
+ * Looks from outside, without a token, whether this version of the service is what answers at an origin, again and again
+ * for `patienceMs`. Versions are compared by their number, which an older upload may bear too; the name of a deployment
+ * tells that apart.
  */
-export async function smoke(origin: string, patience = PATIENCE_MS): Promise<readonly Finding[]> {
-  const giveUpAt = Date.now() + patience
+export async function smoke(origin: string, patienceMs: number, deployment?: string): Promise<readonly Finding[]> {
+  const giveUpAt = Date.now() + patienceMs
   for (;;) {
-    const findings = await Promise.all(LOOKS.map(([what, look]) => tryLook(origin, what, look)))
+    const findings = await Promise.all(LOOKS.map(([what, look]) => tryLook(what, () => look(origin, deployment))))
     if (findings.every(({ wrong }) => wrong === undefined) || Date.now() >= giveUpAt) return findings
     await sleep(2_000)
   }
 }
 
-async function tryLook(origin: string, what: string, look: Look): Promise<Finding> {
+async function tryLook(what: string, look: () => Promise<void>): Promise<Finding> {
   try {
-    await look(origin)
+    await look()
     return { what }
   } catch (error) {
     return { what, wrong: error instanceof Wrong ? error.message : "does not answer" }
@@ -59,9 +58,14 @@ async function read<Document>(url: string, schema: z.ZodType<Document>): Promise
   return parsed.data
 }
 
-async function looksHealthy(origin: string): Promise<void> {
-  const { version } = await read(`${origin}/healthz`, z.object({ status: z.literal("ok"), version: z.string() }))
-  if (version !== VERSION) throw new Wrong(`answers as version ${version}, not ${VERSION}`)
+const Health = z.object({ status: z.literal("ok"), version: z.string(), deployment: z.string().optional() })
+
+async function looksHealthy(origin: string, deployment: string | undefined): Promise<void> {
+  const health = await read(`${origin}/healthz`, Health)
+  if (health.version !== VERSION) throw new Wrong(`answers as version ${health.version}, not ${VERSION}`)
+  if (deployment !== undefined && health.deployment !== deployment) {
+    throw new Wrong("answers as another deployment of this version; does PUBLIC_URL lead to the Worker just deployed?")
+  }
 }
 
 function metadataUrl(origin: string, path: string): string {

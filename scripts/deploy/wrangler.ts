@@ -45,9 +45,10 @@ export function secretNames(target: Target): readonly string[] {
   throw new CommandError(`The Worker's secrets cannot be listed; see: npx wrangler secret list${askedFlags(target)}`)
 }
 
-/** Deploys, in wrangler's own words. */
-export function deploy(target: Target, more: readonly string[] = []): void {
-  const args = ["deploy", "--minify", ...flagsOf(target), ...more]
+/** Deploys, in wrangler's own words, a Worker that gives this name as its deployment's at /healthz. */
+export function deploy(target: Target, deployment: string, more: readonly string[] = []): void {
+  const stamp = ["--var", `WAXSEAL_DEPLOYMENT:${deployment}`]
+  const args = ["deploy", "--minify", ...flagsOf(target), ...stamp, ...more]
   const { status } = spawnSync(process.execPath, [WRANGLER, ...args], { cwd: ROOT, stdio: "inherit" })
   if (status !== 0) throw new CommandError("wrangler did not deploy; see above.")
 }

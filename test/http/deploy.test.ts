@@ -136,6 +136,16 @@ describe("looking from outside", () => {
     expect(errors).toBe(`5 of 5 looks at ${origin} found something wrong; see above.\n`)
   })
 
+  it("tells a deployment from another of the same version", async () => {
+    const origin = await deployed({ WAXSEAL_DEPLOYMENT: "this one" })
+    expect(wrongs(await smoke(origin, 0, "this one"))).toEqual({})
+    expect(wrongs(await smoke(origin, 0))).toEqual({})
+    const sentence = expect.stringMatching(/^answers as another deployment of this version; /)
+    for (const other of [origin, await deployed()]) {
+      expect(wrongs(await smoke(other, 0, "the next"))).toEqual({ "/healthz says that this version is up": sentence })
+    }
+  })
+
   it("notices somebody else, another version, and nobody", async () => {
     const page = await somebody((_request, response) => response.end("<html>It works!</html>"))
     expect(Object.keys(wrongs(await smoke(page.origin, 0)))).toHaveLength(5)
@@ -359,7 +369,7 @@ describe("npm run deploy", () => {
     const own = { name: "x", main: join(ROOT, "src/index.ts"), compatibility_date: "2026-11-01" }
     await writeFile(config, JSON.stringify({ ...own, ...BOUND, vars: VARS }))
     const dry = await run("scripts/deploy.ts", "--dry-run", "--config", config)
-    expect(dry).toMatchObject({ code: 0 })
+    expect(dry).toMatchObject({ code: 0, output: expect.stringMatching(/^env\.WAXSEAL_DEPLOYMENT \(/m) })
     expect(dry.output).toContain(`no secret was looked for. Next: npm run deploy -- --config ${config}\n`)
     expect(await run("scripts/deploy.ts", "--config", config)).toEqual({
       code: 1,
