@@ -7,7 +7,7 @@ import { unstable_readConfig } from "wrangler"
 import { z } from "zod"
 import { startWorker } from "../support/workerd.ts"
 import { newcomer } from "./newcomer.ts"
-import { blocksOf, codeOf, expectPrinted } from "./page.ts"
+import { blocksOf, codeOf, expectPrinted, readPage } from "./page.ts"
 
 /** `deleteAll()` takes an object's alarm along from then on. */
 const EARLIEST_DATE = "2026-02-24"
@@ -48,4 +48,10 @@ it("a newcomer prepares the first deployment", { timeout: 120_000 }, async () =>
 it("a Worker of one's own runs on a date from which an object's alarm goes with all else", async () => {
   const example = unstable_readConfig({ config: join(import.meta.dirname, "../../examples/own-worker/wrangler.toml") })
   expect((example.compatibility_date ?? "") >= EARLIEST_DATE).toBe(true)
+})
+
+it("an upgrade takes the new version, and what it was tested with, before it deploys", () => {
+  const [, section = ""] = readPage("docs/operations.md").split("## Upgrade, and go back\n")
+  const [, block = ""] = section.split("```")
+  expect(block.match(/^(?:git|npm) \w+/gm)).toEqual(["git fetch", "git diff", "git pull", "npm ci", "npm run"])
 })
