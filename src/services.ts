@@ -26,6 +26,8 @@ export interface Bindings {
   readonly SESSION_LISTS?: Namespace<SessionListStub>
   /** Where changes are announced; without it nobody can listen. */
   readonly CHANGES?: DurableObjectNamespace<Changes>
+  /** Answers a request when the server is about to stop, as `waxseal serve` does: streams end then. */
+  readonly STOP?: Fetcher
   readonly MCP_RATE_LIMIT?: RateLimit
   readonly API_RATE_LIMIT?: RateLimit
   /** Where events are counted; without it they are log lines alone. */
@@ -66,7 +68,7 @@ function createServices(settings: Settings, env: Bindings): Services {
   const pseudonyms = createPseudonyms({ ring, now })
   const results = createResultBox({ ring, now, random })
   const jurisdictions = jurisdictionsOf(settings)
-  const changes = env.CHANGES && createChangesClient({ namespace: env.CHANGES, jurisdictions })
+  const changes = env.CHANGES && createChangesClient({ namespace: env.CHANGES, jurisdictions, stop: env.STOP })
   const ledgerAt = { namespace: env.LEDGER, jurisdictions }
   const mcp = {
     sealer: createSealer({ purpose: "mcp", ring, now, random }),

@@ -40,7 +40,7 @@ export async function listen(
     return cannotListen(joined.problem, exchange.called.id)
   }
   const stream = { frames: response.body, tell, end: () => void handler.close() }
-  return new Response(carry(joined.socket, stream, exchange.expiresAt), response)
+  return new Response(carry(joined, stream, exchange.expiresAt), response)
 }
 
 async function join({ identity: { tenant, principal }, body }: Exchange, changes: ChangesClient | undefined) {

@@ -1,11 +1,12 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { readBundle, writeManifest } from "../../src/cli/serve/index.ts"
 import { type Bundle, buildBundle, ROOT } from "../support/bundle.ts"
+import { type EventStream, readEvents } from "../support/event-stream.ts"
 import { makeIdentity, type TestIdentity } from "../support/identity.ts"
-import { type Call, call, resultOf } from "../support/mcp.ts"
+import { type Call, call, encode, resultOf } from "../support/mcp.ts"
 import { freePort } from "../support/port.ts"
 import { type Command, descendants, type Ended, endAll, isAlive, newPlace, run } from "./local.ts"
 
@@ -108,6 +109,35 @@ async function slowCall(server: Server, during: number) {
   return resultOf(await send(server, { ...leg, requestState, inputResponses }))
 }
 
+/** Listens as clients of 2026-07-28 do. */
+async function listen(server: Server): Promise<EventStream> {
+  const { headers, body } = encode({ token: alice, method: "subscriptions/listen" })
+  const message = JSON.parse(body)
+  message.params.notifications = { resourceSubscriptions: ["waxseal://created"] }
+  return readEvents(await fetch(`${urlOf(server)}/mcp`, { method: "POST", headers, body: JSON.stringify(message) }))
+}
+
+/** Listens as clients of 2025-11-25 do. */
+async function listenInSession(server: Server): Promise<EventStream> {
+  const headers = { authorization: `Bearer ${alice}`, accept: "application/json, text/event-stream" }
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
+  const begun = await fetch(`${urlOf(server)}/mcp`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params }),
+  })
+  await begun.text()
+  const session = {
+    "mcp-session-id": begun.headers.get("mcp-session-id") ?? "",
+    "mcp-protocol-version": "2025-11-25",
+  }
+  return readEvents(await fetch(`${urlOf(server)}/mcp`, { headers: { ...headers, ...session } }))
+}
+
+function urlOf({ port }: Server): string {
+  return `http://127.0.0.1:${port}`
+}
+
 function filesUnder(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
@@ -173,6 +203,18 @@ describe("waxseal serve", () => {
     await expect(fetch(`http://127.0.0.1:${server.port}/healthz`)).rejects.toThrow()
     expect((await underWay).structuredContent).toMatchObject({ status: "completed" })
     expect(await server.ended).toMatchObject({ code: 0 })
+  })
+
+  it("ends the streams of those who listen for changes, in good order, when it is stopped", async () => {
+    const server = await started()
+    const [modern, earlier] = await Promise.all([listen(server), listenInSession(server)])
+    await vi.waitFor(() => expect(modern.messages).toHaveLength(1))
+    const askedAt = Date.now()
+    server.process.kill("SIGTERM")
+    expect(await server.ended).toMatchObject({ code: 0 })
+    expect(Date.now() - askedAt).toBeLessThan(5_000)
+    await Promise.all([modern.ended, earlier.ended])
+    expect(modern.messages.at(-1)).toMatchObject({ id: 1, result: { resultType: "complete" } })
   })
 
   it("cuts a call off at the second signal", async () => {

@@ -48,7 +48,7 @@ it("acknowledges nothing before the bus is joined", async () => {
     connect: async () => {
       await scheduler.wait(20)
       order.push("joined")
-      return { ok: true, socket: near }
+      return { ok: true, socket: near, stop: new Promise(() => {}) }
     },
   })
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()

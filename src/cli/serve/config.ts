@@ -10,20 +10,25 @@ interface ConfigOptions {
   readonly rateLimits?: Bundle["rateLimits"]
   /** A service and a socket a name, each with isolates of its own, that share the objects of the first. */
   readonly services: readonly [string, ...string[]]
+  /** The address of a bell that rings before the runtime is stopped; default: none, and streams hold a stop. */
+  readonly stopBell?: string
 }
+
+/** The binding under which a Worker asks for the bell. */
+const STOP = "STOP"
 
 /**
  * A configuration of workerd (in the schema of its workerd.capnp) that runs a bundle with its objects on the disk called
  * `storage`. No value of a setting stands in it.
  */
 export function runtimeConfig(bundle: Bundle, options: ConfigOptions): string {
-  const { services } = options
+  const { services, stopBell } = options
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
   services = [
     ${services.map((name) => service(name, bundle, options)).join(",\n    ")},
-    (name = "storage", disk = (writable = true)),
+    (name = "storage", disk = (writable = true)),${stopBell === undefined ? "" : `\n    ${bell(stopBell)},`}
     # An issuer's keys and a model may lie on this machine or in its network, too.
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
   ],
@@ -45,8 +50,14 @@ function service(name: string, bundle: Bundle, options: ConfigOptions): string {
     ))`
 }
 
-function bindings(bundle: Bundle, { settings, rateLimits = bundle.rateLimits, services }: ConfigOptions): string[] {
+function bell(address: string): string {
+  return `(name = ${quote(STOP)}, external = (address = ${quote(address)}, http = ()))`
+}
+
+function bindings(bundle: Bundle, options: ConfigOptions): string[] {
+  const { settings, rateLimits = bundle.rateLimits, services, stopBell } = options
   return [
+    ...(stopBell === undefined ? [] : [`(name = ${quote(STOP)}, service = ${quote(STOP)})`]),
     ...settings.map((setting) => `(name = ${quote(setting)}, fromEnvironment = ${quote(setting)})`),
     ...Object.entries(rateLimits).map(([binding, { limit, period }]) => {
       const numbers = `(name = "limit", json = "${limit}"), (name = "period", json = "${period}")`

@@ -14,6 +14,7 @@ import { whenNpmEnds } from "./npm.ts"
 import { parsePort, portTrouble } from "./port.ts"
 import { type Runtime, startRuntime } from "./runtime.ts"
 import { goodSettings } from "./settings.ts"
+import { hangStopBell, type StopBell } from "./stop-bell.ts"
 
 export const SERVE = "waxseal serve --data DIR [--port 8787] [--host 127.0.0.1]"
 
@@ -61,11 +62,12 @@ export async function serveProduct(product: Product, args: readonly string[]): P
   const lock = await lockFolder(options.folder, "name another folder: --data DIR")
   await endOrphans(options.folder)
   await checkPort(options)
-  const runtime = await start(product.bundle, options, values)
+  const bell = await hangStopBell()
+  const runtime = await start(product.bundle, options, values, bell)
   nameGroup(options.folder, runtime.pid)
   try {
     if (await isUp(runtime, stop)) announce(options, baseUrl(settings, options.url))
-    await untilStopped(runtime, stop)
+    await untilStopped(runtime, stop, bell)
   } finally {
     lock.close()
   }
@@ -110,12 +112,17 @@ async function checkPort({ host, port }: Options): Promise<void> {
   throw new CommandError(`Port ${port} of ${host} ${fault}; choose another: --port 9000.`)
 }
 
-async function start(bundle: Bundle, options: Options, values: Record<string, string>): Promise<Runtime> {
+async function start(
+  bundle: Bundle,
+  options: Options,
+  values: Record<string, string>,
+  { address: stopBell }: StopBell,
+): Promise<Runtime> {
   const config = join(options.folder, "runtime.capnp")
   const storage = join(options.folder, "objects")
   try {
     mkdirSync(storage, { recursive: true })
-    writeFileSync(config, runtimeConfig(bundle, { settings: Object.keys(values), services: ["worker"] }))
+    writeFileSync(config, runtimeConfig(bundle, { settings: Object.keys(values), services: ["worker"], stopBell }))
   } catch (error) {
     throw new CommandError(`The folder ${shown(options.folder)} cannot be written (${codeOf(error)}).`)
   }
@@ -160,12 +167,13 @@ function nextStep(url: URL, base: string): string {
 }
 
 /** Resolves when the runtime has ended because it was asked to. */
-async function untilStopped(runtime: Runtime, { asked, insisted }: Stop): Promise<void> {
+async function untilStopped(runtime: Runtime, { asked, insisted }: Stop, bell: StopBell): Promise<void> {
   await Promise.race([runtime.ended, asked])
   if (runtime.process.exitCode !== null || runtime.process.signalCode !== null) {
     throw new CommandError("The runtime has ended by itself; see above, and start again.")
   }
   runtime.process.kill("SIGTERM")
+  bell.ring()
   await Promise.race([runtime.ended, insisted, sleep(GRACE_SECONDS * 1_000, undefined, { ref: false })])
   runtime.process.kill("SIGKILL")
   await runtime.ended

@@ -1,4 +1,5 @@
 import { Change } from "./change.ts"
+import type { Joined } from "./client.ts"
 import { Outbox } from "./outbox.ts"
 
 /** No stream is longer than this; whoever still wants to know listens again. */
@@ -14,11 +15,12 @@ export interface Stream {
 }
 
 /**
- * Carries changes from a tenant's bus to one client's stream, until the client goes, the bus goes, or the time is over.
+ * Carries changes from a tenant's bus to one client's stream, until the client goes, the bus goes, the server
+ * stops, or the time is over.
  *
  * @param expiresAt end of the access token that the stream was opened with, in milliseconds since 1970
  */
-export function carry(socket: WebSocket, stream: Stream, expiresAt: number): ReadableStream<Uint8Array> {
+export function carry({ socket, stop }: Joined, stream: Stream, expiresAt: number): ReadableStream<Uint8Array> {
   const outbox = new Outbox((change) => stream.tell(change))
   const timer = setTimeout(end, Math.min(expiresAt - Date.now(), LONGEST_MS))
 
@@ -40,6 +42,7 @@ export function carry(socket: WebSocket, stream: Stream, expiresAt: number): Rea
   })
   socket.addEventListener("close", end)
   socket.addEventListener("error", end)
+  void stop.then(end)
   socket.accept()
   return outbox.paced(stream.frames, leave)
 }

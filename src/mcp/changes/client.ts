@@ -9,6 +9,8 @@ export interface ChangesOptions {
   readonly namespace: DurableObjectNamespace<Changes>
   /** Where a tenant's bus must run. */
   readonly jurisdictions: ReadonlyMap<TenantId, DurableObjectJurisdiction>
+  /** Answers when the server is about to stop; absent where nothing knows. */
+  readonly stop?: Fetcher | undefined
 }
 
 /** Who wants to listen, and to what. */
@@ -20,9 +22,17 @@ export interface Listening {
   readonly wants: Wants
 }
 
+/** Of a listener that joined the bus. */
+export interface Joined {
+  /** Changes will arrive on it. It is not yet accepted. */
+  readonly socket: WebSocket
+  /** Resolves when the server is about to stop. */
+  readonly stop: Promise<unknown>
+}
+
 export type Connected =
-  /** Changes will arrive on this socket, which is not yet accepted. */
-  { readonly ok: true; readonly socket: WebSocket } | { readonly ok: false; readonly problem: Full | "unreachable" }
+  | ({ readonly ok: true } & Joined)
+  | { readonly ok: false; readonly problem: Full | "unreachable" }
 
 /** The change buses of all tenants, as the rest of the house sees them. No verb throws: the operator's log has what failed. */
 export interface ChangesClient {
@@ -37,7 +47,7 @@ export interface ChangesClient {
 }
 
 /** @example createChangesClient({ namespace: env.CHANGES, jurisdictions: new Map() }) */
-export function createChangesClient({ namespace, jurisdictions }: ChangesOptions): ChangesClient {
+export function createChangesClient({ namespace, jurisdictions, stop }: ChangesOptions): ChangesClient {
   async function busOf(tenant: TenantId): Promise<DurableObjectStub<Changes>> {
     return within(namespace, jurisdictions.get(tenant)).getByName(await objectName("changes", tenant))
   }
@@ -48,7 +58,9 @@ export function createChangesClient({ namespace, jurisdictions }: ChangesOptions
     const bus = await busOf(tenant)
     const response = await bus.fetch(url, { headers: { Upgrade: "websocket" } })
     const { webSocket: socket } = response
-    return socket ? { ok: true, socket } : { ok: false, problem: Full.parse(await response.text()) }
+    return socket
+      ? { ok: true, socket, stop: answerOf(stop) }
+      : { ok: false, problem: Full.parse(await response.text()) }
   }
 
   async function tell(tenant: TenantId, verb: (bus: DurableObjectStub<Changes>) => Promise<void>): Promise<void> {
@@ -73,4 +85,9 @@ export function createChangesClient({ namespace, jurisdictions }: ChangesOptions
       }
     },
   }
+}
+
+/** Never comes where there is nothing to ask, or the question is lost: no stream ends for that. */
+function answerOf(stop: Fetcher | undefined): Promise<unknown> {
+  return new Promise((resolve) => stop?.fetch("http://stop/").then(resolve, () => {}))
 }

@@ -31,7 +31,7 @@ export async function openStream(
   if (!resources) return undefined
   await changes.subscribe(tenant, session.name, resources)
   const until = Math.min(expiresAt, session.expiresAt)
-  return new Response(carry(joined.socket, new ChangeEvents(), until), { headers: HEADERS })
+  return new Response(carry(joined, new ChangeEvents(), until), { headers: HEADERS })
 }
 
 /** Whether a request changes what its session is told of. */

@@ -10,7 +10,7 @@ afterEach(() => {
 
 const updated = (uri: string): Change => ({ kind: "resource_updated", uri })
 
-/** A stream that writes a frame a change, at once, as the SDK's does; and both ends of the bus's socket. */
+/** A stream that writes a frame a change, at once, as the SDK's does; both ends of the bus's socket; and the server's end. */
 function stage(expiresAt = Number.POSITIVE_INFINITY) {
   const { 0: near, 1: far } = new WebSocketPair()
   far.accept()
@@ -38,14 +38,15 @@ function stage(expiresAt = Number.POSITIVE_INFINITY) {
       controller?.close()
     },
   }
-  const reader = carry(near, stream, expiresAt).getReader()
+  const { promise: stop, resolve: stopServer } = Promise.withResolvers<void>()
+  const reader = carry({ socket: near, stop }, stream, expiresAt).getReader()
   const decoder = new TextDecoder()
   async function read(): Promise<string | undefined> {
     const { value } = await reader.read()
     return value && decoder.decode(value)
   }
   const send = (change: unknown) => far.send(JSON.stringify(change))
-  return { far, reader, read, send, told, closed }
+  return { far, reader, read, send, told, closed, stopServer }
 }
 
 const arrive = () => scheduler.wait(20)
@@ -115,6 +116,14 @@ it("ends in good order when the bus goes", async () => {
   const { far, read } = stage()
   far.close(1011)
   expect([await read(), await read(), await read()]).toEqual(["hello", "bye", undefined])
+})
+
+it("ends in good order when the server is about to stop", async () => {
+  const { read, closed, stopServer } = stage()
+  expect(await read()).toBe("hello")
+  stopServer()
+  expect([await read(), await read()]).toEqual(["bye", undefined])
+  await vi.waitFor(() => expect(closed).toEqual(["ended", "socket"]))
 })
 
 it("leaves the bus when the reader goes", async () => {
