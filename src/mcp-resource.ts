@@ -18,9 +18,9 @@ export function mcpResource(createServer: CreateServer): Resource {
     route: MCP_PATH,
     scopes: MCP_SCOPES,
     serve(request, { base, services, context }) {
-      const { verifier, mcpRateLimiter: rateLimiter, legacy, changes, homeOf, mcpParts } = services
+      const { verifier, mcpRateLimiter: rateLimiter, legacy, changes, homeOf, mcpParts, observe } = services
       const parts = mcpParts(() => homeOf(request), context)
-      return endpoint(request, { base, verifier, rateLimiter, legacy, changes, parts })
+      return endpoint(request, { base, verifier, rateLimiter, legacy, changes, parts, observe })
     },
   }
 }

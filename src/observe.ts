@@ -3,12 +3,14 @@
  * a token, an argument or a principal; a keyed hash where one must be recognised.
  */
 import type { ApiEvent } from "./api/index.ts"
+import type { McpEvent } from "./mcp/endpoint.ts"
 import type { SessionEvent } from "./mcp/session/index.ts"
 import type { OperationEvent } from "./operation/index.ts"
 
 export type LogEvent =
   | OperationEvent
   | ApiEvent
+  | McpEvent
   | SessionEvent
   | { readonly event: "misconfigured"; readonly problem: string }
 

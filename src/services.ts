@@ -9,7 +9,7 @@ import {
   type Sessions,
   type SessionsOptions,
 } from "./mcp/session/index.ts"
-import { createObserver, log } from "./observe.ts"
+import { createObserver, type LogEvent, log } from "./observe.ts"
 import type { RuntimeParts } from "./operation/index.ts"
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts"
 import { createPseudonyms, createResultBox, createSealer, type Home, listKeys } from "./seal/index.ts"
@@ -46,6 +46,8 @@ export interface Services {
   readonly changes: ChangesClient | undefined
   /** Where an operation that begins with this request has its record. */
   readonly homeOf: (request: Incoming) => Home
+  /** Tells the operator. */
+  readonly observe: (event: LogEvent) => void
   /** What operations at `/mcp` run on, for one request. */
   readonly mcpParts: (home: () => Home, context: Pick<ExecutionContext, "waitUntil">) => RuntimeParts
   /** What `/v1` runs on, for one request. */
@@ -96,6 +98,7 @@ function createServices(settings: Settings, env: Bindings): Services {
     changes,
     legacy: legacyOf(settings, env, { changes, jurisdictions, pseudonyms, observe }),
     homeOf,
+    observe,
     mcpParts: (home, context) => ({
       ...mcp,
       results,

@@ -35,6 +35,14 @@ export interface Surroundings {
   /** Absent: nothing is announced here. */
   readonly changes: ChangesClient | undefined
   readonly parts: RuntimeParts
+  readonly observe: (event: McpEvent) => void
+}
+
+/** What happened at the door, for the operator. `person` is a keyed hash. */
+export interface McpEvent {
+  readonly event: "rate_limited"
+  readonly name: "mcp"
+  readonly person: string
 }
 
 /** Answers one request at the endpoint. */
@@ -78,14 +86,18 @@ const ALLOW_POST = { Allow: "POST" }
 
 /** Lets in whom the access token admits, as often as the limit allows. */
 async function enter(request: Request, surroundings: Surroundings): Promise<Entrance | Response> {
-  const { base, verifier, rateLimiter, parts } = surroundings
+  const { base, verifier, rateLimiter, parts, observe } = surroundings
   const audience = `${base}${MCP_PATH}`
   const metadata = `${base}${metadataPath(MCP_PATH)}`
   const verified = await verifier(request.headers.get("authorization"), audience)
   if (!verified.ok) return refuse(verified, metadata)
   const { identity, expiresAt } = verified
   if (!identity.scopes.has("mcp")) return refuse({ problem: "insufficient_scope", scope: "mcp" }, metadata)
-  if (!(await rateLimiter(identity.principal))) return tooMany()
+  if (!(await rateLimiter(identity.principal))) {
+    const person = parts.pseudonyms("person", identity.tenant, identity.principal)
+    observe({ event: "rate_limited", name: "mcp", person })
+    return tooMany()
+  }
   return { identity, audience, metadata, expiresAt, hearing: hearing(surroundings), parts }
 }
 

@@ -134,6 +134,11 @@ async function listenInSession(server: Server): Promise<EventStream> {
   return readEvents(await fetch(`${urlOf(server)}/mcp`, { headers: { ...headers, ...session } }))
 }
 
+function linesOf(server: Server, event: string): unknown[] {
+  const lines = server.output().split("\n")
+  return lines.filter((line) => line.startsWith(`{"event":"${event}"`)).map((line) => JSON.parse(line))
+}
+
 function urlOf({ port }: Server): string {
   return `http://127.0.0.1:${port}`
 }
@@ -274,6 +279,8 @@ describe("waxseal serve", () => {
     const list = async () => (await send(server, { name: "list_created", arguments: {} })).status
     const calls = await Promise.all([list(), list(), list(), list()])
     expect(calls.sort()).toEqual([200, 200, 429, 429])
+    const line = { event: "rate_limited", name: "mcp", person: expect.stringMatching(/^[0-9a-f]{16}$/) }
+    await vi.waitFor(() => expect(linesOf(server, "rate_limited")).toEqual([line, line]))
     await sleep(1_100)
     expect(await list()).toBe(200)
     await endBy("SIGTERM", server)
