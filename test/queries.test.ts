@@ -24,6 +24,7 @@ const EVENTS: readonly LogEvent[] = [
   { event: "state_refused", reason: "unknown_key", ...MARK },
   { event: "state_refused", reason: "expired", ...MARK },
   { event: "fault", error: "LedgerUnavailable", ...MARK },
+  { event: "fault", error: "LedgerOverloaded", name: "begin" },
   { event: "keyed_operation", name: "begin", outcome: "unknown" },
   { event: "keyed_operation", name: "begin", outcome: "claimed" },
   { event: "rate_limited", name: "seal" },

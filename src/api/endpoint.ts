@@ -56,8 +56,8 @@ async function guarded(name: string, { parts }: Call, answer: () => Promise<Answ
   try {
     return await answer()
   } catch (error) {
-    if (error instanceof LedgerUnavailable) return passingProblem("overloaded", error.retryAfterSeconds, error.message)
     parts.observe({ event: "fault", name, error: errorName(error) })
+    if (error instanceof LedgerUnavailable) return passingProblem("overloaded", error.retryAfterSeconds, error.message)
     return problem("internal", "Something went wrong here; try again.")
   }
 }
