@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -187,6 +187,25 @@ describe("waxseal serve", () => {
       for (const text of written) expect(text).not.toContain(hidden)
     }
   })
+
+  it.skipIf(process.platform === "win32")(
+    "keeps its records from others, and a folder that is theirs too",
+    async () => {
+      const [writable, readable] = [join(newPlace().state, "data"), join(newPlace().state, "data")]
+      mkdirSync(join(readable, "objects"), { recursive: true })
+      mkdirSync(writable, { recursive: true })
+      for (const mode of [0o777, 0o770, 0o702]) {
+        chmodSync(writable, mode)
+        expect(await refusal({ data: writable })).toBe(
+          `Others may write to ${writable}: chmod go-w ${writable}, or name a folder in it, which is made for you alone: --data ${writable}/data\n`,
+        )
+      }
+      expect(readdirSync(writable)).toEqual([])
+      for (const folder of [readable, join(readable, "objects")]) chmodSync(folder, 0o755)
+      await endBy("SIGTERM", await started({ data: readable }))
+      expect(statSync(join(readable, "objects")).mode & 0o777).toBe(0o700)
+    },
+  )
 
   it("is alone with its data and on its port", async () => {
     const server = await started()

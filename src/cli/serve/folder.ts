@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { CommandError, codeOf, shown } from "../command.ts"
 import { patiently } from "./patience.ts"
@@ -29,6 +29,23 @@ export async function lockFolder(folder: string, elsewhere: string): Promise<Loc
     if (isLocked(error)) throw new CommandError(`Another server uses ${shown(folder)}; stop it, or ${elsewhere}.`)
     throw new CommandError(`The folder ${shown(folder)} cannot be used (${codeOf(error)}); ${elsewhere}.`)
   }
+}
+
+/**
+ * Whoever may write to the folder can put another ledger in the place of this one. Whoever may only read it sees four
+ * names: what stands behind them is the owner's alone. Windows knows no such modes.
+ */
+export function refuseOthersFolder(folder: string): void {
+  if (process.platform === "win32") return
+  if (!isFolder(folder) || (statSync(folder).mode & 0o022) === 0) return
+  const name = shown(folder)
+  throw new CommandError(
+    `Others may write to ${name}: chmod go-w ${name}, or name a folder in it, which is made for you alone: --data ${join(name, "data")}`,
+  )
+}
+
+function isFolder(path: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory()
 }
 
 /** Node's own `recursive` never ends where a parent takes no folders, such as /proc. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { isIPv4, isIPv6 } from "node:net"
 import { dirname, join, resolve } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -9,7 +9,7 @@ import { VERSION } from "../../version.ts"
 import { CommandError, codeOf, readFlags, shown } from "../command.ts"
 import { type Bundle, readBundle } from "./bundle.ts"
 import { runtimeConfig } from "./config.ts"
-import { endOrphans, lockFolder, nameGroup } from "./folder.ts"
+import { endOrphans, lockFolder, nameGroup, refuseOthersFolder } from "./folder.ts"
 import { whenNpmEnds } from "./npm.ts"
 import { parsePort, portTrouble } from "./port.ts"
 import { type Runtime, startRuntime } from "./runtime.ts"
@@ -59,6 +59,7 @@ export async function serveProduct(product: Product, args: readonly string[]): P
   if (problem !== undefined) throw new CommandError(problem)
   // All that is written from here on is for the owner alone, the runtime's files too.
   process.umask(0o077)
+  refuseOthersFolder(options.folder)
   const lock = await lockFolder(options.folder, "name another folder: --data DIR")
   await endOrphans(options.folder)
   await checkPort(options)
@@ -122,6 +123,8 @@ async function start(
   const storage = join(options.folder, "objects")
   try {
     mkdirSync(storage, { recursive: true })
+    // A copy may have been made for more readers than what it was made of.
+    chmodSync(storage, 0o700)
     writeFileSync(config, runtimeConfig(bundle, { settings: Object.keys(values), services: ["worker"], stopBell }))
   } catch (error) {
     throw new CommandError(`The folder ${shown(options.folder)} cannot be written (${codeOf(error)}).`)
