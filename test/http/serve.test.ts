@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { readBundle, writeManifest } from "../../src/cli/serve/index.ts"
+import { portProblem } from "../../src/cli/serve/port.ts"
 import { type Bundle, buildBundle, ROOT } from "../support/bundle.ts"
 import { type EventStream, readEvents } from "../support/event-stream.ts"
 import { makeIdentity, type TestIdentity } from "../support/identity.ts"
@@ -305,7 +306,16 @@ describe("waxseal serve", () => {
     await endBy("SIGTERM", server)
   })
 
+  it("names the flag that is wrong where it cannot listen", () => {
+    const flags = ["EADDRINUSE", "EACCES", "EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"].map((trouble) =>
+      portProblem(trouble, "192.0.2.1", 80).match(/--\w+/g),
+    )
+    expect(flags).toEqual([["--port"], ["--port"], ["--host"], ["--host"], ["--host"]])
+  })
+
   it("refuses in one sentence what is wrong or for development", { timeout: 120_000 }, async () => {
+    const notLocking = join(newPlace().state, "data")
+    mkdirSync(join(notLocking, "lock.sqlite"), { recursive: true })
     const cases: readonly (readonly [Chosen, string | RegExp])[] = [
       [
         { settings: { SEAL_KEYS: "" } },
@@ -327,14 +337,23 @@ describe("waxseal serve", () => {
         "PUBLIC_URL: is required on hosts other than localhost; set the origin that clients use.\n",
       ],
       [{ flags: ["--host", "localhost"] }, /^--host must be an IP address of this machine, /],
-      [{ flags: ["--host", "192.0.2.1"] }, /^Port \d+ of 192\.0\.2\.1 cannot be used \(EADDRNOTAVAIL\); /],
+      [
+        { flags: ["--host", "192.0.2.1"] },
+        /^192\.0\.2\.1 is no address of this machine \(EADDRNOTAVAIL\); .*: --host /,
+      ],
       [{ flags: ["--port", "0"] }, "The port must be a whole number from 1 to 65535.\n"],
       [{ flags: ["--prot", "1"] }, /^Unknown option '--prot'; use: waxseal serve --data DIR /],
       [{ data: "" }, /^--data is required: .*; use: waxseal serve /],
       [
         { data: join(import.meta.filename, "data") },
-        /^The folder .* cannot be used \(ENOTDIR\); name another folder: /,
+        /^The folder .*serve\.test\.ts\/data cannot be used: a file stands there, or on the way there; name another folder: /,
       ],
+      [
+        { data: "/dev/null" },
+        "The folder /dev/null cannot be used: a file stands there, or on the way there; name another folder: --data DIR.\n",
+      ],
+      [{ data: import.meta.filename }, /^The folder .*serve\.test\.ts cannot be used: a file stands there, /],
+      [{ data: notLocking }, /^The folder .* cannot be used: its file lock\.sqlite is no lock or cannot be written; /],
     ]
     const refusals = await Promise.all(cases.map(([chosen]) => refusal(chosen)))
     expect(refusals).toEqual(cases.map(([, sentence]) => expect.stringMatching(sentence)))

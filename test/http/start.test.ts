@@ -222,7 +222,7 @@ describe("npm start", () => {
 
   it.skipIf(!existsSync("/proc"))("refuses a state folder that cannot be made", async () => {
     expect(await refusal(start({ ...newPlace(), state: "/proc/waxseal/state" }, []))).toBe(
-      "The folder /proc/waxseal/state cannot be used (ENOENT); set WAXSEAL_STATE to another folder.\n",
+      "The folder /proc/waxseal/state cannot be used: it cannot be made there; set WAXSEAL_STATE to another folder.\n",
     )
   })
 

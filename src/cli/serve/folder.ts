@@ -1,8 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { CommandError, codeOf, shown } from "../command.ts"
 import { patiently } from "./patience.ts"
 
+const LOCK = "lock.sqlite"
 const SQLITE_BUSY = 5
 
 /** A folder that belongs to this process until it is let go. */
@@ -20,14 +30,16 @@ export interface Lock {
 export async function lockFolder(folder: string, elsewhere: string): Promise<Lock> {
   try {
     makeFolder(folder)
+    // With a slash, a file fails as no folder; SQLite would say of all of it that a file does not open.
+    accessSync(`${folder}/`, constants.W_OK)
     // Imported here: some versions of Node warn of it, and only a server needs it.
     const { DatabaseSync } = await import("node:sqlite")
-    const lock = new DatabaseSync(join(folder, "lock.sqlite"))
+    const lock = new DatabaseSync(join(folder, LOCK))
     await patiently(() => lock.exec("BEGIN EXCLUSIVE"), isLocked)
     return lock
   } catch (error) {
     if (isLocked(error)) throw new CommandError(`Another server uses ${shown(folder)}; stop it, or ${elsewhere}.`)
-    throw new CommandError(`The folder ${shown(folder)} cannot be used (${codeOf(error)}); ${elsewhere}.`)
+    throw new CommandError(`The folder ${shown(folder)} cannot be used: ${faultOf(error)}; ${elsewhere}.`)
   }
 }
 
@@ -56,6 +68,27 @@ function makeFolder(folder: string): void {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
     if (!existsSync(folder)) throw error
+  }
+}
+
+function faultOf(error: unknown): string {
+  const code = codeOf(error)
+  switch (code) {
+    case "ENOTDIR":
+      return "a file stands there, or on the way there"
+    case "ENOENT":
+      return "it cannot be made there"
+    case "EACCES":
+    case "EPERM":
+      return "this user may not write there"
+    case "EROFS":
+      return "it can only be read"
+    case "ENOSPC":
+      return "its disk is full"
+    case "ERR_SQLITE_ERROR":
+      return `its file ${LOCK} is no lock or cannot be written`
+    default:
+      return code
   }
 }
 

@@ -11,7 +11,7 @@ import { type Bundle, readBundle } from "./bundle.ts"
 import { runtimeConfig } from "./config.ts"
 import { endOrphans, lockFolder, nameGroup, refuseOthersFolder } from "./folder.ts"
 import { whenNpmEnds } from "./npm.ts"
-import { parsePort, portTrouble } from "./port.ts"
+import { parsePort, portProblem, portTrouble } from "./port.ts"
 import { type Runtime, startRuntime } from "./runtime.ts"
 import { goodSettings } from "./settings.ts"
 import { hangStopBell, type StopBell } from "./stop-bell.ts"
@@ -108,9 +108,7 @@ function chosenSettings(names: readonly string[]): Record<string, string> {
 
 async function checkPort({ host, port }: Options): Promise<void> {
   const trouble = await portTrouble(host, port)
-  if (trouble === undefined) return
-  const fault = trouble === "EADDRINUSE" ? "is taken" : `cannot be used (${trouble})`
-  throw new CommandError(`Port ${port} of ${host} ${fault}; choose another: --port 9000.`)
+  if (trouble !== undefined) throw new CommandError(portProblem(trouble, host, port))
 }
 
 async function start(
