@@ -112,7 +112,7 @@ async function slowCall(server: Server, during: number) {
 
 /** Listens as clients of 2026-07-28 do. */
 async function listen(server: Server): Promise<EventStream> {
-  const { headers, body } = encode({ token: alice, method: "subscriptions/listen" })
+  const { headers, body } = encode({ token: alice, method: "subscriptions/listen", id: "listener" })
   const message = JSON.parse(body)
   message.params.notifications = { resourceSubscriptions: ["waxseal://created"] }
   return readEvents(await fetch(`${urlOf(server)}/mcp`, { method: "POST", headers, body: JSON.stringify(message) }))
@@ -239,7 +239,7 @@ describe("waxseal serve", () => {
     expect(await server.ended).toMatchObject({ code: 0 })
     expect(Date.now() - askedAt).toBeLessThan(5_000)
     await Promise.all([modern.ended, earlier.ended])
-    expect(modern.messages.at(-1)).toMatchObject({ id: 1, result: { resultType: "complete" } })
+    expect(modern.messages.at(-1)).toMatchObject({ id: "listener", result: { resultType: "complete" } })
   })
 
   it("cuts a call off at the second signal", async () => {
