@@ -1,7 +1,8 @@
 import type { Bytes } from "./bytes.ts"
 import { SealError } from "./errors.ts"
 import { BOUND_LIMIT_CHARACTERS, TENANT_LIMIT_BYTES } from "./limits.ts"
-import { pae } from "./pae.ts"
+import { paeIn } from "./pae.ts"
+import { createScratch } from "./scratch.ts"
 import type { Binding, Purpose } from "./types.ts"
 import { utf8Length } from "./utf8.ts"
 
@@ -27,8 +28,11 @@ export function checkBinding(binding: Binding): void {
   if (problem !== undefined) throw new SealError("invalid_binding", problem)
 }
 
-/** All of the header, and everything that a token is bound to without carrying it. */
+/** Larger than what most requests are bound to. */
+const scratch = createScratch(1_024)
+
+/** All of the header, and everything that a token is bound to without carrying it; in scratch memory. */
 export function associatedData(header: Bytes, purpose: Purpose, binding: Binding): Bytes {
   const { tenant, audience, principal, method, target, argumentsDigest } = binding
-  return pae(LABEL, header, purpose, tenant, audience, principal, method, target, argumentsDigest)
+  return paeIn(scratch, [LABEL, header, purpose, tenant, audience, principal, method, target, argumentsDigest])
 }

@@ -10,7 +10,10 @@ const DIGIT_BASE = 2 ** DIGIT_BITS
 /** Longer than any body with the longest state. Writing is synchronous, so one buffer serves every writer in turn. */
 const BUFFER = new Uint8Array(16_384)
 
-/** Writes fields of any width, most significant bit first, and answers all of them, the last byte filled with ones. */
+/**
+ * Writes fields of any width, most significant bit first, and answers all of them, the last byte filled with ones. They
+ * are scratch memory: the next call takes it again.
+ */
 export function writeBits(write: (to: BitWriter) => void): Uint8Array<ArrayBuffer> {
   const to = new BitWriter()
   write(to)
@@ -49,7 +52,7 @@ class BitWriter {
     const free = (8 - this.#pendingBits) % 8
     this.bits((1 << free) - 1, free)
     if (this.#length > BUFFER.length) throw new LayoutError("The sealed body is too long.")
-    return BUFFER.slice(0, this.#length)
+    return BUFFER.subarray(0, this.#length)
   }
 
   #digits(value: number, moreFollow: 0 | 1): void {

@@ -19,6 +19,8 @@ const HIGHEST_SHARD = 0xffff
 const LATEST_TIME = 2 ** 48 - 1
 const NO_BYTES = new Uint8Array(0)
 
+type Writable<T> = { -readonly [Member in keyof T]: T[Member] }
+
 /** The id of the operation that a token with this nonce begins. */
 export function operationOf(nonce: Uint8Array): OperationId {
   return bytesToBase64Url(nonce).slice(0, OPERATION_CHARACTERS) as OperationId
@@ -63,19 +65,22 @@ export function readBody(body: Uint8Array, nonce: Uint8Array, expiresAt: number)
 }
 
 function readContents(from: BitReader, nonce: Uint8Array, expiresAt: number): Contents {
-  const [hasOperation, hasAsked, hasRoundLimit] = [from.flag(), from.flag(), from.flag()]
-  const contents = {
-    round: from.bits(ROUND_BITS),
-    ...(hasRoundLimit && { roundLimit: from.bits(ROUND_BITS) }),
-    home: { region: from.number(), shard: from.number() },
-    issuedAt: expiresAt - readDuration(from),
-    expiresAt,
-    deadline: expiresAt + readDuration(from),
-    operation: operationOf(hasOperation ? from.bytes(OPERATION_BYTES) : nonce),
-    ...(hasAsked && { asked: from.bytes(ASKED_BYTES) }),
-    state: readState(from),
-  }
+  const hasOperation = from.flag()
+  const hasAsked = from.flag()
+  const hasRoundLimit = from.flag()
+  const round = from.bits(ROUND_BITS)
+  const roundLimit = hasRoundLimit ? from.bits(ROUND_BITS) : undefined
+  const home = { region: from.number(), shard: from.number() }
+  const issuedAt = expiresAt - readDuration(from)
+  const deadline = expiresAt + readDuration(from)
+  const operation = operationOf(hasOperation ? from.bytes(OPERATION_BYTES) : nonce)
+  const asked = hasAsked ? from.bytes(ASKED_BYTES) : undefined
+  const state = readState(from)
   from.finish()
+
+  const contents: Writable<Contents> = { operation, round, issuedAt, expiresAt, deadline, home, state }
+  if (roundLimit !== undefined) contents.roundLimit = roundLimit
+  if (asked) contents.asked = asked
   return contents
 }
 

@@ -57,7 +57,8 @@ export async function digestArguments(
 ): Promise<{ ok: true; digest: Uint8Array } | { ok: false; problem: string }> {
   const canonical = canonicalJson(args)
   if (!canonical.ok) return canonical
-  return { ok: true, digest: await sha256(canonical.text) }
+  const digest = sha256(canonical.text)
+  return { ok: true, digest: digest instanceof Promise ? await digest : digest }
 }
 
 /**

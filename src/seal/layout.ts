@@ -1,13 +1,17 @@
-import { base64UrlToBytes } from "./base64url.ts"
+import type { Token } from "../brands.ts"
+import { base64UrlToBytes, bytesToBase64Url } from "./base64url.ts"
 import { type Bytes, numberAt, putNumber } from "./bytes.ts"
 import { HINTS_BYTES } from "./hints.ts"
 import { TOKEN_LIMIT_CHARACTERS } from "./limits.ts"
+import { createScratch } from "./scratch.ts"
 import { SUITES, type Suite, TAG_BYTES } from "./suites.ts"
 
 const KEY_ID_AT = 1
 const KEY_ID_BYTES = 4
 const NONCE_AT = KEY_ID_AT + KEY_ID_BYTES
 const EXPIRY_BYTES = 6
+/** Any token fits. */
+const scratch = createScratch((TOKEN_LIMIT_CHARACTERS * 3) / 4)
 
 /** What every sealed thing begins with: version 1 | key id 4 | nonce 12 or 24. */
 export interface Start {
@@ -68,8 +72,15 @@ export function parseToken(token: string): Parsed<Header> | undefined {
   return { fields: { ...start.fields, expiresAt, hints }, header, ciphertext }
 }
 
-export function concat(header: Bytes, ciphertext: Uint8Array): Bytes {
-  const bytes = new Uint8Array(header.length + ciphertext.length)
+export function writeToken(header: Bytes, ciphertext: Uint8Array): Token {
+  return bytesToBase64Url(concat(header, ciphertext, scratch(header.length + ciphertext.length))) as Token
+}
+
+export function concat(
+  header: Bytes,
+  ciphertext: Uint8Array,
+  bytes: Bytes = new Uint8Array(header.length + ciphertext.length),
+): Bytes {
   bytes.set(header)
   bytes.set(ciphertext, header.length)
   return bytes

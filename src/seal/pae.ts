@@ -1,5 +1,5 @@
 import type { Bytes } from "./bytes.ts"
-import { putUtf8, utf8Length } from "./utf8.ts"
+import { putUtf8 } from "./utf8.ts"
 
 const LENGTH_BYTES = 4
 const ABSENT = 0xffff_ffff
@@ -15,26 +15,37 @@ type Part = Uint8Array | string | undefined
  * @throws TypeError for a string with a lone surrogate: it has no UTF-8 form, and a replacement would meet another string.
  */
 export function pae(...parts: readonly Part[]): Bytes {
-  const sizes: number[] = []
-  let length = LENGTH_BYTES
-  for (const part of parts) {
-    const size = bytesIn(part)
-    sizes.push(size)
-    length += LENGTH_BYTES + size
-  }
-  const joined = new Uint8Array(length)
+  return paeIn(ownMemory, parts)
+}
+
+/** As `pae`, in the memory that `allocate` gives. */
+export function paeIn(allocate: (length: number) => Bytes, parts: readonly Part[]): Bytes {
+  let most = LENGTH_BYTES
+  for (const part of parts) most += LENGTH_BYTES + mostBytes(part)
+  const joined = allocate(most)
   putLength(joined, 0, parts.length)
   let at = LENGTH_BYTES
-  for (let index = 0; index < parts.length; index++) {
-    const part = parts[index]
-    const size = sizes[index] ?? 0
+  for (const part of parts) {
+    const size = putPart(joined, at + LENGTH_BYTES, part)
     putLength(joined, at, part === undefined ? ABSENT : size)
-    at += LENGTH_BYTES
-    if (typeof part === "string") putUtf8(joined, at, part)
-    else if (part) joined.set(part, at)
-    at += size
+    at += LENGTH_BYTES + size
   }
-  return joined
+  return joined.subarray(0, at)
+}
+
+function mostBytes(part: Part): number {
+  return typeof part === "string" ? part.length * 3 : (part?.length ?? 0)
+}
+
+function putPart(bytes: Bytes, at: number, part: Part): number {
+  if (part === undefined) return 0
+  if (typeof part === "string") return putUtf8(bytes, at, part)
+  bytes.set(part, at)
+  return part.length
+}
+
+function ownMemory(length: number): Bytes {
+  return new Uint8Array(length)
 }
 
 function putLength(bytes: Bytes, at: number, length: number): void {
@@ -42,10 +53,4 @@ function putLength(bytes: Bytes, at: number, length: number): void {
   bytes[at + 1] = length >>> 16
   bytes[at + 2] = length >>> 8
   bytes[at + 3] = length
-}
-
-function bytesIn(part: Part): number {
-  if (typeof part !== "string") return part?.length ?? 0
-  if (!part.isWellFormed()) throw new TypeError("A string with a lone surrogate cannot be encoded; refuse it earlier.")
-  return utf8Length(part)
 }

@@ -1,13 +1,12 @@
-import type { Token } from "../brands.ts"
-import { bytesToBase64Url } from "./base64url.ts"
 import { associatedData, bindingProblem, checkBinding } from "./binding.ts"
 import { checkDraft, operationOf, readBody, writeBody } from "./body.ts"
 import type { Bytes } from "./bytes.ts"
 import { hintedReason, hintsFor } from "./hints.ts"
-import { concat, parseToken, writeHeader } from "./layout.ts"
+import { parseToken, writeHeader, writeToken } from "./layout.ts"
 import { CLOCK_SKEW_SECONDS, LONGEST_DEADLINE_SECONDS, LONGEST_TTL_SECONDS, LOOKUP_SECONDS } from "./limits.ts"
 import { type KeyRing, openingKey, type RingKey, requireSealingKey, sealingKey } from "./ring.ts"
-import { deriveSubkey, type Subkey, SubkeyCache } from "./subkeys.ts"
+import { createScratch } from "./scratch.ts"
+import { decrypt, deriveSubkey, encrypt, type Subkey, SubkeyCache } from "./subkeys.ts"
 import type { Contents, Opened, Purpose, Reason, Sealer } from "./types.ts"
 
 const HOUR = 3_600_000
@@ -19,6 +18,8 @@ const LOOKUP_AT_MOST = LONGEST_DEADLINE_SECONDS * 1_000 + LOOKUP
 const AHEAD_AT_MOST = LONGEST_TTL_SECONDS * 1_000 + CLOCK_SKEW
 /** Tenants times the hours in which their tokens expire; a kilobyte each at most. */
 const SUBKEYS_KEPT = 1_024
+/** For a nonce of any suite. */
+const scratch = createScratch(32)
 
 /** What a sealer is made of. Clock and randomness are its caller's, so that tests may choose them. */
 export interface SealerOptions {
@@ -56,19 +57,15 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
       checkBinding(binding)
       checkDraft(draft)
       const key = requireSealingKey(ring, now())
-      const nonce = random(new Uint8Array(key.suite.nonceBytes))
+      const nonce = random(scratch(key.suite.nonceBytes))
       const hints = hintsFor(binding, key.hintMask(nonce))
       const header = writeHeader({ suite: key.suite, keyId: key.id, nonce, expiresAt: draft.expiresAt, hints })
-      const associated = associatedData(header, purpose, binding)
-      const body = writeBody(draft)
+      const operation = draft.operation ?? operationOf(nonce)
 
-      const subkey = await subkeyFor(key, binding.tenant, draft.expiresAt)
-      const ciphertext = await subkey.cipher.encrypt(nonce, associated, body)
-      subkeys.keep(subkey)
-      return {
-        token: bytesToBase64Url(concat(header, new Uint8Array(ciphertext))) as Token,
-        operation: draft.operation ?? operationOf(nonce),
-      }
+      const subkey = subkeyFor(key, binding.tenant, draft.expiresAt)
+      const ciphertext = await encrypt(subkey, nonce, associatedData(header, purpose, binding), writeBody(draft))
+      subkeys.keep(await subkey)
+      return { token: writeToken(header, new Uint8Array(ciphertext)), operation }
     },
 
     async open(binding, text) {
@@ -80,12 +77,10 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
       if (!key) return refused("unknown_key")
       if (expiresAt + LOOKUP_AT_MOST <= time) return refused("expired")
       if (expiresAt > time + AHEAD_AT_MOST || bindingProblem(binding)) return refused("forged")
-      const associated = associatedData(token.header, purpose, binding)
-
-      const subkey = await subkeyFor(key, binding.tenant, expiresAt)
-      const body = await subkey.cipher.decrypt(nonce, associated, token.ciphertext)
+      const subkey = subkeyFor(key, binding.tenant, expiresAt)
+      const body = await decrypt(subkey, nonce, associatedData(token.header, purpose, binding), token.ciphertext)
       if (body) {
-        subkeys.keep(subkey)
+        subkeys.keep(await subkey)
         return judge(readBody(body, nonce, expiresAt), key, time)
       }
       if (expiresAt <= time) return refused("expired")

@@ -19,10 +19,14 @@ const HASH = new Int32Array(8)
 
 /**
  * SHA-256 (FIPS 180-4) of a well-formed text's UTF-8. A call of WebCrypto costs more than hashing what most requests
- * send as arguments, so short texts are hashed here. What is hashed is no secret: nothing depends on constant time.
+ * send as arguments, so short texts are hashed here, and at
+ * once. What is hashed is no secret: nothing depends on constant time.
  */
-export async function sha256(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  if (text.length <= SHORT) return hash(toUtf8(text))
+export function sha256(text: string): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
+  return text.length <= SHORT ? hash(toUtf8(text)) : digest(text)
+}
+
+async function digest(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", utf8.encode(text)))
 }
 
@@ -50,7 +54,14 @@ function compress(): void {
     const sigma1 = ((late >>> 17) | (late << 15)) ^ ((late >>> 19) | (late << 13)) ^ (late >>> 10)
     SCHEDULE[t] = (SCHEDULE[t - 16] ?? 0) + sigma0 + (SCHEDULE[t - 7] ?? 0) + sigma1
   }
-  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = HASH
+  let a = word(0)
+  let b = word(1)
+  let c = word(2)
+  let d = word(3)
+  let e = word(4)
+  let f = word(5)
+  let g = word(6)
+  let h = word(7)
   for (let t = 0; t < 64; t++) {
     const sum1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))
     const choice = (e & f) ^ (~e & g)
@@ -66,11 +77,18 @@ function compress(): void {
     b = a
     a = (temporary1 + sum0 + majority) | 0
   }
-  addToHash(a, b, c, d, e, f, g, h)
+  HASH[0] = word(0) + a
+  HASH[1] = word(1) + b
+  HASH[2] = word(2) + c
+  HASH[3] = word(3) + d
+  HASH[4] = word(4) + e
+  HASH[5] = word(5) + f
+  HASH[6] = word(6) + g
+  HASH[7] = word(7) + h
 }
 
-function addToHash(...words: readonly number[]): void {
-  for (let index = 0; index < words.length; index++) HASH[index] = (HASH[index] ?? 0) + (words[index] ?? 0)
+function word(index: number): number {
+  return HASH[index] ?? 0
 }
 
 /** 32 bits of the padded message, the highest byte first. */

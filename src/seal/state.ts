@@ -130,13 +130,19 @@ function readArray(from: BitReader, depth: number): Json {
   return elements
 }
 
-/** `Object.fromEntries` makes an own member of every name, `__proto__` too. */
 function readObject(from: BitReader, depth: number): Json {
-  const members = new Map<string, Json>()
+  const object: Record<string, Json> = {}
   for (let left = from.number(); left > 0; left--) {
     const name = readText(from)
-    if (members.has(name)) throw new LayoutError("A member occurs twice.")
-    members.set(name, readState(from, depth))
+    if (Object.hasOwn(object, name)) throw new LayoutError("A member occurs twice.")
+    putMember(object, name, readState(from, depth))
   }
-  return Object.fromEntries(members)
+  return object
+}
+
+/** An own member of every name: assigning `__proto__` would make none. */
+function putMember(object: Record<string, Json>, name: string, value: Json): void {
+  if (name === "__proto__")
+    Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
+  else object[name] = value
 }

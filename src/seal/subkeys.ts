@@ -1,3 +1,4 @@
+import type { Bytes } from "./bytes.ts"
 import { pae } from "./pae.ts"
 import type { RingKey } from "./ring.ts"
 import type { Cipher } from "./suites.ts"
@@ -14,6 +15,22 @@ export function deriveSubkey(key: RingKey, purpose: Purpose, tenant: string, sco
 export interface Subkey {
   readonly name: string
   readonly cipher: Cipher
+}
+
+type Due<T> = T | Promise<T>
+
+/** Encrypts what may be scratch memory: at once, or a copy where the subkey is still to come. */
+export function encrypt(subkey: Due<Subkey>, nonce: Bytes, associated: Bytes, plaintext: Bytes) {
+  if (!(subkey instanceof Promise)) return subkey.cipher.encrypt(nonce, associated, plaintext)
+  const [ownNonce, ownAssociated, ownPlaintext] = [nonce.slice(), associated.slice(), plaintext.slice()]
+  return subkey.then(({ cipher }) => cipher.encrypt(ownNonce, ownAssociated, ownPlaintext))
+}
+
+/** Decrypts what may be scratch memory, in the same way. */
+export function decrypt(subkey: Due<Subkey>, nonce: Bytes, associated: Bytes, ciphertext: Bytes) {
+  if (!(subkey instanceof Promise)) return subkey.cipher.decrypt(nonce, associated, ciphertext)
+  const [ownNonce, ownAssociated, ownCiphertext] = [nonce.slice(), associated.slice(), ciphertext.slice()]
+  return subkey.then(({ cipher }) => cipher.decrypt(ownNonce, ownAssociated, ownCiphertext))
 }
 
 /**

@@ -6,7 +6,10 @@ import type { Bytes } from "./bytes.ts"
 export const KEY_BYTES = 32
 export const TAG_BYTES = 16
 
-/** Encrypts and authenticates under one subkey. `decrypt` answers `undefined` for whatever it did not encrypt. */
+/**
+ * Encrypts and authenticates under one subkey. `decrypt` answers `undefined` for whatever it did not encrypt. Both have
+ * read what they are given when the call returns: it may be scratch memory.
+ */
 export interface Cipher {
   encrypt(nonce: Bytes, associated: Bytes, plaintext: Bytes): Promise<ArrayBuffer | Uint8Array>
   decrypt(nonce: Bytes, associated: Bytes, ciphertext: Bytes): Promise<Uint8Array | undefined>
@@ -46,12 +49,11 @@ function aesGcm(subkey: CryptoKey): Cipher {
     encrypt(iv, additionalData, plaintext) {
       return crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData }, subkey, plaintext)
     },
-    async decrypt(iv, additionalData, ciphertext) {
-      try {
-        return new Uint8Array(await crypto.subtle.decrypt({ name: "AES-GCM", iv, additionalData }, subkey, ciphertext))
-      } catch {
-        return undefined
-      }
+    decrypt(iv, additionalData, ciphertext) {
+      return crypto.subtle.decrypt({ name: "AES-GCM", iv, additionalData }, subkey, ciphertext).then(
+        (plaintext) => new Uint8Array(plaintext),
+        () => undefined,
+      )
     },
   }
 }

@@ -14,16 +14,23 @@ export function utf8Length(text: string): number {
   return length
 }
 
-/** Writes a well-formed string. Most strings here are short and ASCII: for them a loop beats the encoder. */
-export function putUtf8(bytes: Uint8Array, at: number, text: string): void {
+/**
+ * Writes a string and answers how many bytes it took. Most strings here are short and ASCII: for them a loop beats the
+ * encoder.
+ *
+ * @throws TypeError for a string with a lone surrogate: it has no UTF-8 form, and a replacement would meet another string
+ */
+export function putUtf8(bytes: Uint8Array, at: number, text: string): number {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
     if (unit > 0x7f) {
-      encoder.encodeInto(text.slice(index), bytes.subarray(at + index))
-      return
+      if (!text.isWellFormed())
+        throw new TypeError("A string with a lone surrogate cannot be encoded; refuse it earlier.")
+      return index + encoder.encodeInto(text.slice(index), bytes.subarray(at + index)).written
     }
     bytes[at + index] = unit
   }
+  return text.length
 }
 
 export function toUtf8(text: string): Bytes {

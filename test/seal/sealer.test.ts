@@ -64,6 +64,21 @@ describe.each([1, 2] as const)("suite %i", (suite) => {
     expect(await open((await sealing).token)).toMatchObject({ ok: true, contents: { state: { amount: 1 } } })
   })
 
+  it("keeps apart what is sealed and opened at once, before and after the subkey is there", async () => {
+    const busy = sealerOf({ ring })
+    const bound = (index: number) => ({ ...BINDING, target: "x".repeat((index * 37) % 1_200) })
+    const every = Array.from({ length: 60 }, (_, index) => index)
+    for (let time = 0; time < 2; time++) {
+      const sealed = await Promise.all(
+        every.map((index) => busy.seal(bound(index), draftOf({ state: { index, text: "y".repeat(index * 9) } }))),
+      )
+      const opened = await Promise.all(sealed.map(({ token }, index) => busy.open(bound(index), token)))
+      for (const [index, { operation }] of sealed.entries()) {
+        expect(opened[index]).toMatchObject({ ok: true, contents: { operation, state: { index } } })
+      }
+    }
+  })
+
   it("begins an operation whose id is new, and which the token tells", async () => {
     const [one, other] = [await sealer.seal(BINDING, draftOf()), await sealer.seal(BINDING, draftOf())]
     expect(one.operation).toMatch(/^[\w-]{16}$/)

@@ -198,7 +198,7 @@ async function partsOf(token: string, bound: Valid["bound"], at: number, ring: R
   const { header, ciphertext, fields } = parsed
   const hour = String(Math.floor(fields.expiresAt / 3_600_000))
   const cipher = await deriveSubkey(requireSealingKey(ring, at), bound.purpose, bound.tenant, hour)
-  const associated = associatedData(header, bound.purpose, bindingOf(bound))
+  const associated = associatedData(header, bound.purpose, bindingOf(bound)).slice()
   return { cipher, nonce: fields.nonce, associated, header, ciphertext }
 }
 
