@@ -7,6 +7,9 @@ export class LayoutError extends Error {
 const DIGIT_BITS = 5
 const DIGIT_BASE = 2 ** DIGIT_BITS
 
+/** With what is left of the field before, so many bits fit into a number. */
+export const WIDEST_FIELD = 24
+
 /** Longer than any body with the longest state. Writing is synchronous, so one buffer serves every writer in turn. */
 const BUFFER = new Uint8Array(16_384)
 

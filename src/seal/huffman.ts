@@ -1,4 +1,4 @@
-import type { BitReader, BitWriter, PrefixCode } from "./bits.ts"
+import { type BitReader, type BitWriter, type PrefixCode, WIDEST_FIELD } from "./bits.ts"
 
 /**
  * RFC 7541 appendix B for NUL and the printable characters of ASCII: by length, the characters whose codes have it, in
@@ -37,11 +37,22 @@ export function huffmanBits(text: string): number {
   return total
 }
 
+/** Hands on as many codes at once as a field may be wide. */
 export function writeHuffman(to: BitWriter, text: string): void {
+  let codes = 0
+  let width = 0
   for (let index = 0; index < text.length; index++) {
     const character = text.charCodeAt(index)
-    to.bits(CODES[character] ?? 0, BITS[character] ?? 0)
+    const bits = BITS[character] ?? 0
+    if (width + bits > WIDEST_FIELD) {
+      to.bits(codes, width)
+      codes = 0
+      width = 0
+    }
+    codes = (codes << bits) | (CODES[character] ?? 0)
+    width += bits
   }
+  to.bits(codes, width)
 }
 
 export function readHuffman(from: BitReader, length: number): string {

@@ -1,4 +1,4 @@
-import { toUtf8 } from "./utf8.ts"
+import { putUtf8 } from "./utf8.ts"
 
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
@@ -8,40 +8,44 @@ const PADDING_BYTES = 9
 const SHORT = 512
 
 const utf8 = new TextEncoder()
+/** A unit of UTF-16 is three bytes of UTF-8 at most. */
+const LONGEST = Math.ceil((3 * SHORT + PADDING_BYTES) / BLOCK_BYTES) * BLOCK_BYTES
 
 /** FIPS 180-4 section 4.2.2 and 5.3.3: the first bits of the fractions of roots of the first primes. */
 const CONSTANTS = Int32Array.from(firstPrimes(64), (prime) => fraction(Math.cbrt(prime)))
 const INITIAL = Int32Array.from(firstPrimes(8), (prime) => fraction(Math.sqrt(prime)))
 
-/** Hashing is synchronous, so one set of words serves every message in turn. */
+/** Hashing is synchronous, so one message and one set of words serve every text in turn. */
+const MESSAGE = new Uint8Array(LONGEST)
 const SCHEDULE = new Int32Array(64)
 const HASH = new Int32Array(8)
 
 /**
  * SHA-256 (FIPS 180-4) of a well-formed text's UTF-8. A call of WebCrypto costs more than hashing what most requests
- * send as arguments, so short texts are hashed here, and at
- * once. What is hashed is no secret: nothing depends on constant time.
+ * send as arguments, so short texts are hashed here, at once. What is hashed is no secret: nothing depends on constant
+ * time.
  */
 export function sha256(text: string): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
-  return text.length <= SHORT ? hash(toUtf8(text)) : digest(text)
+  return text.length <= SHORT ? hash(text) : digest(text)
 }
 
 async function digest(text: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", utf8.encode(text)))
 }
 
-function hash(message: Uint8Array): Uint8Array<ArrayBuffer> {
+function hash(text: string): Uint8Array<ArrayBuffer> {
+  const length = putUtf8(MESSAGE, 0, text)
+  const end = Math.ceil((length + PADDING_BYTES) / BLOCK_BYTES) * BLOCK_BYTES
+  MESSAGE.fill(0, length, end)
+  MESSAGE[length] = 0x80
   HASH.set(INITIAL)
-  const last = (message.length + PADDING_BYTES - 1) >>> 6
-  for (let block = 0; block <= last; block++) {
-    for (let word = 0; word < 16; word++) SCHEDULE[word] = wordAt(message, block * BLOCK_BYTES + word * 4)
-    if (block === last) SCHEDULE[15] = message.length * 8
+  for (let at = 0; at < end; at += BLOCK_BYTES) {
+    for (let t = 0; t < 16; t++) SCHEDULE[t] = wordAt(at + 4 * t)
+    if (at + BLOCK_BYTES === end) SCHEDULE[15] = length * 8
     compress()
   }
   const digest = new Uint8Array(DIGEST_BYTES)
-  for (let index = 0; index < DIGEST_BYTES; index++) {
-    digest[index] = (HASH[index >> 2] ?? 0) >>> (24 - 8 * (index & 3))
-  }
+  for (let index = 0; index < DIGEST_BYTES; index++) digest[index] = word(index >> 2) >>> (24 - 8 * (index & 3))
   return digest
 }
 
@@ -92,17 +96,12 @@ function word(index: number): number {
 }
 
 /** 32 bits of the padded message, the highest byte first. */
-function wordAt(message: Uint8Array, at: number): number {
-  return (
-    (paddedByte(message, at) << 24) |
-    (paddedByte(message, at + 1) << 16) |
-    (paddedByte(message, at + 2) << 8) |
-    paddedByte(message, at + 3)
-  )
+function wordAt(at: number): number {
+  return (byteAt(at) << 24) | (byteAt(at + 1) << 16) | (byteAt(at + 2) << 8) | byteAt(at + 3)
 }
 
-function paddedByte(message: Uint8Array, at: number): number {
-  return message[at] ?? (at === message.length ? 0x80 : 0)
+function byteAt(at: number): number {
+  return MESSAGE[at] ?? 0
 }
 
 function fraction(root: number): number {
