@@ -12,6 +12,7 @@ const CAPACITY = 4_096
 const LONGEST_MS = 300_000
 
 interface Remembered {
+  readonly audience: string
   readonly grant: Grant
   readonly until: number
 }
@@ -19,18 +20,17 @@ interface Remembered {
 /**
  * Remembers tokens that were verified a moment ago, because a signature costs more than everything else at the door.
  * Never past a token's expiry; the least recently used goes first. What it forgets is verified again: nothing depends on
- * it but time.
+ * it but time. Of the audiences that it was verified for, a token is remembered with the last one: few tokens have more.
  */
 export class VerifiedTokens {
   readonly #remembered = new Map<string, Remembered>()
 
   find(token: string, audience: string): Grant | undefined {
-    const name = nameOf(token, audience)
-    const found = this.#remembered.get(name)
-    if (!found) return undefined
-    this.#remembered.delete(name)
+    const found = this.#remembered.get(token)
+    if (found?.audience !== audience) return undefined
+    this.#remembered.delete(token)
     if (Date.now() >= found.until) return undefined
-    this.#remembered.set(name, found)
+    this.#remembered.set(token, found)
     return found.grant
   }
 
@@ -38,11 +38,6 @@ export class VerifiedTokens {
     const [oldest] = this.#remembered.keys()
     if (oldest !== undefined && this.#remembered.size >= CAPACITY) this.#remembered.delete(oldest)
     const until = Math.min(grant.expiresAt, Date.now() + LONGEST_MS)
-    this.#remembered.set(nameOf(token, audience), { grant, until })
+    this.#remembered.set(token, { audience, grant, until })
   }
-}
-
-/** No token has a space in it. */
-function nameOf(token: string, audience: string): string {
-  return `${token} ${audience}`
 }
