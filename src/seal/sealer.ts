@@ -64,7 +64,7 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
 
       const subkey = subkeyFor(key, binding.tenant, draft.expiresAt)
       const ciphertext = await encrypt(subkey, nonce, associatedData(header, purpose, binding), writeBody(draft))
-      subkeys.keep(await subkey)
+      subkeys.keep(subkey)
       return { token: writeToken(header, new Uint8Array(ciphertext)), operation }
     },
 
@@ -80,7 +80,7 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
       const subkey = subkeyFor(key, binding.tenant, expiresAt)
       const body = await decrypt(subkey, nonce, associatedData(token.header, purpose, binding), token.ciphertext)
       if (body) {
-        subkeys.keep(await subkey)
+        subkeys.keep(subkey)
         return judge(readBody(body, nonce, expiresAt), key, time)
       }
       if (expiresAt <= time) return refused("expired")

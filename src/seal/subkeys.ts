@@ -52,7 +52,11 @@ export class SubkeyCache {
   }
 
   /** Call it only once the subkey has sealed or opened something. */
-  keep(subkey: Subkey): void {
+  keep(subkey: Due<Subkey>): void {
+    if (subkey instanceof Promise) {
+      void subkey.then((there) => this.keep(there))
+      return
+    }
     if (this.#young.has(subkey.name)) return
     this.#young.set(subkey.name, subkey)
     if (this.#young.size < this.#half) return
