@@ -23,12 +23,17 @@ export function filledIn(page: string, figures: readonly Figure[], tables: Table
   })
 }
 
-/** Sentences that give a rate or a ratio as measured, outside of any marker: nobody could tell where it comes from. */
+/** How what was measured is written. A limit is another thing: "within" or "for" so long. */
+const MEASURED = [
+  /\d[\d,.]* ?(?:×|[a-z]+\/s\b|times as (?:fast|many|much|long)|% (?:faster|slower))/g,
+  /\b(?:twice|(?:two|three|four|five|six|seven|eight|nine|ten) times) as (?:fast|many|much|long)/gi,
+  /\b(?:takes?|took|costs?) (?:(?:about|some|only|less than|under|a|half) )*(?:\d[\d,.]* ?)?(?:µs|ms|\w*seconds?)\b/gi,
+]
+
+/** What was measured and stands outside of any marker: nobody could tell where it comes from. */
 export function unmarked(page: string): string[] {
   const prose = page.replace(MARKED, "").replace(/^```[\s\S]*?^```$/gm, "")
-  return [...prose.matchAll(/\d[\d,.]* ?(?:×|[a-z]+\/s\b|times as (?:fast|many|much)|% (?:faster|slower))/g)].map(
-    ([text]) => text,
-  )
+  return MEASURED.flatMap((pattern) => [...prose.matchAll(pattern)].map(([text]) => text))
 }
 
 /** One figure by its name, and by its peer where the name is not enough. */

@@ -1,5 +1,7 @@
 // The numbers in the pages are those of the bench, and a page that says something else is noticed.
 import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { expect, it } from "vitest"
 import { filledIn, unmarked } from "../../scripts/docs/figures.ts"
 import { ROOT } from "../support/bundle.ts"
@@ -40,6 +42,20 @@ it.each([
 })
 
 it("a measurement without a mark is noticed, and no other number", () => {
-  const page = "Seals 3.5 × as fast, 8,500 requests/s, twice in 10 seconds <!-- figure: bytes value -->9 ×<!-- / -->"
-  expect(unmarked(page)).toEqual(["3.5 ×", "8,500 requests/s"])
+  const page = `Seals 3.5 × as fast, 8,500 requests/s, twice in 10 seconds <!-- figure: bytes value -->9 ×<!-- / -->.
+A claim takes 3 ms, a start takes about a second; both are four times as long as waited for within 25 seconds.`
+  expect(unmarked(page)).toEqual([
+    "3.5 ×",
+    "8,500 requests/s",
+    "four times as long",
+    "takes 3 ms",
+    "takes about a second",
+  ])
+})
+
+it("the limits of calls are those of wrangler.toml", () => {
+  const limits = [...readFileSync(join(ROOT, "wrangler.toml"), "utf8").matchAll(/limit = ([\d_]+), period = (\d+)/g)]
+  const [[, mcp, seconds] = [], [, api] = []] = limits.map((limit) => limit.map((text) => text.replaceAll("_", ",")))
+  const page = readFileSync(join(ROOT, "docs/capacity.md"), "utf8")
+  expect(page).toMatch(new RegExp(`calls in ${seconds} seconds, .* ${mcp} at \`/mcp\`, ${api} at \`/v1\``))
 })
