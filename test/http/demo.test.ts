@@ -27,14 +27,14 @@ const bugs: [what: string, bug: Bug, noticedBy: string][] = [
     "principal-unbound",
     {
       file: "src/seal/binding.ts",
-      find: "audience, principal, method, target, argumentsDigest)",
-      replace: "audience, method, target, argumentsDigest)",
+      find: "audience, principal, method, target, argumentsDigest])",
+      replace: "audience, method, target, argumentsDigest])",
     },
     "Bob sends Alice's state",
   ],
   [
     "arguments-unbound",
-    { file: "src/seal/binding.ts", find: "method, target, argumentsDigest)", replace: "method, target)" },
+    { file: "src/seal/binding.ts", find: "method, target, argumentsDigest])", replace: "method, target])" },
     "Alice changes the arguments after she was asked",
   ],
   [
