@@ -138,7 +138,7 @@ async function roundsHere(name: Name, verb: (typeof VERBS)[number]): Promise<Rou
 
 const MEBIBYTE = 1_048_576
 
-/** A mebibyte of each kind that a sealer is handed, already parsed; every one is refused. The slowest of many times. */
+/** A mebibyte of each kind that a sealer is handed, or as much as is parsed; every one is refused. The slowest of many. */
 async function refusals({ pairs }: Effort): Promise<Figure[]> {
   const contestant = CONTESTANTS["suite 1"]()
   const many = new Array(MEBIBYTE / 2).fill(1)

@@ -13,8 +13,10 @@ for (const [digit, code] of CODES.entries()) DIGITS[code] = digit
  * bytesToBase64Url(new Uint8Array([255, 254])) // "__4"
  */
 export function bytesToBase64Url(bytes: Uint8Array): string {
-  return encodesItself(bytes) ? bytes.toBase64({ alphabet: "base64url", omitPadding: true }) : encode(bytes)
+  return encodesItself(bytes) ? bytes.toBase64(UNPADDED) : encode(bytes)
 }
+
+const UNPADDED = { alphabet: "base64url", omitPadding: true }
 
 /** ES2026 gives byte arrays the method; Node has it since version 25. */
 function encodesItself(

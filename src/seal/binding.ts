@@ -28,7 +28,7 @@ export function checkBinding(binding: Binding): void {
   if (problem !== undefined) throw new SealError("invalid_binding", problem)
 }
 
-/** Larger than what most requests are bound to. */
+/** For some 300 characters of text, at the most that each may take; what is bound to more gets memory of its own. */
 const scratch = createScratch(1_024)
 
 /** All of the header, and everything that a token is bound to without carrying it; in scratch memory. */

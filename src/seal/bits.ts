@@ -1,3 +1,5 @@
+import type { Bytes } from "./bytes.ts"
+
 /** A sealed body that does not follow the layout. Only the holder of a key can have made it. */
 export class LayoutError extends Error {
   override readonly name = "LayoutError"
@@ -10,23 +12,37 @@ const DIGIT_BASE = 2 ** DIGIT_BITS
 /** With what is left of the field before, so many bits fit into a number. */
 export const WIDEST_FIELD = 24
 
-/** Longer than any body with the longest state. Writing is synchronous, so one buffer serves every writer in turn. */
-const BUFFER = new Uint8Array(16_384)
+/** Longer than any body with the longest state. */
+const LONGEST_BODY = 16_384
+
+/** One buffer for one writer after the other. Who seals in the middle of it, in a getter of the state, brings their own. */
+let spare: Bytes | undefined = new Uint8Array(LONGEST_BODY)
 
 /**
  * Writes fields of any width, most significant bit first, and answers all of them, the last byte filled with ones. They
  * are scratch memory: the next call takes it again.
  */
-export function writeBits(write: (to: BitWriter) => void): Uint8Array<ArrayBuffer> {
-  const to = new BitWriter()
-  write(to)
-  return to.finish()
+export function writeBits(write: (to: BitWriter) => void): Bytes {
+  const buffer = spare ?? new Uint8Array(LONGEST_BODY)
+  spare = undefined
+  try {
+    const to = new BitWriter(buffer)
+    write(to)
+    return to.finish()
+  } finally {
+    spare = buffer
+  }
 }
 
 class BitWriter {
+  readonly #buffer: Bytes
   #length = 0
   #pending = 0
   #pendingBits = 0
+
+  constructor(buffer: Bytes) {
+    this.#buffer = buffer
+  }
 
   /** A value of `width` bits, at most 24. */
   bits(value: number, width: number): void {
@@ -34,7 +50,7 @@ class BitWriter {
     this.#pendingBits += width
     while (this.#pendingBits >= 8) {
       this.#pendingBits -= 8
-      BUFFER[this.#length++] = this.#pending >>> this.#pendingBits
+      this.#buffer[this.#length++] = this.#pending >>> this.#pendingBits
     }
   }
 
@@ -51,11 +67,11 @@ class BitWriter {
     this.#digits(value, 0)
   }
 
-  finish(): Uint8Array<ArrayBuffer> {
+  finish(): Bytes {
     const free = (8 - this.#pendingBits) % 8
     this.bits((1 << free) - 1, free)
-    if (this.#length > BUFFER.length) throw new LayoutError("The sealed body is too long.")
-    return BUFFER.subarray(0, this.#length)
+    if (this.#length > LONGEST_BODY) throw new LayoutError("The sealed body is too long.")
+    return this.#buffer.subarray(0, this.#length)
   }
 
   #digits(value: number, moreFollow: 0 | 1): void {

@@ -58,9 +58,9 @@ export function writeHeader(fields: Header): Bytes {
   return header
 }
 
-/** Refuses what is too long (before decoding it), not strict base64url, of an unknown version or too short. */
+/** Refuses what is no text, too long (before decoding it), not strict base64url, of an unknown version or too short. */
 export function parseToken(token: string): Parsed<Header> | undefined {
-  if (token.length > TOKEN_LIMIT_CHARACTERS) return undefined
+  if (typeof token !== "string" || token.length > TOKEN_LIMIT_CHARACTERS) return undefined
   const bytes = base64UrlToBytes(token)
   const start = bytes && parseStart(bytes)
   if (!start || bytes.length <= headerBytes(start.fields.suite) + TAG_BYTES) return undefined

@@ -5,8 +5,9 @@ import type { Bytes } from "./bytes.ts"
  * their own would have to be allocated outside the engine's heap for every call of WebCrypto, which costs as much as
  * encrypting a short body.
  *
- * Between filling them and handing them on nothing may wait. A cipher has read them when its call returns, before its
- * promise resolves: WebCrypto copies what it is given first (Web Cryptography Level 2, section 14.3).
+ * Between filling them and handing them on nothing may wait, and no code of others may run, which could take them, too. A
+ * cipher has read them when its call returns, before its promise resolves: WebCrypto copies what it is given first (Web
+ * Cryptography Level 2, section 14.3).
  */
 export function createScratch(bytes: number): (length: number) => Bytes {
   const memory = new Uint8Array(bytes)

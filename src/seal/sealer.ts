@@ -5,7 +5,6 @@ import { hintedReason, hintsFor } from "./hints.ts"
 import { parseToken, writeHeader, writeToken } from "./layout.ts"
 import { CLOCK_SKEW_SECONDS, LONGEST_DEADLINE_SECONDS, LONGEST_TTL_SECONDS, LOOKUP_SECONDS } from "./limits.ts"
 import { type KeyRing, openingKey, type RingKey, requireSealingKey, sealingKey } from "./ring.ts"
-import { createScratch } from "./scratch.ts"
 import { decrypt, deriveSubkey, encrypt, type Subkey, SubkeyCache } from "./subkeys.ts"
 import type { Contents, Opened, Purpose, Reason, Sealer } from "./types.ts"
 
@@ -18,8 +17,6 @@ const LOOKUP_AT_MOST = LONGEST_DEADLINE_SECONDS * 1_000 + LOOKUP
 const AHEAD_AT_MOST = LONGEST_TTL_SECONDS * 1_000 + CLOCK_SKEW
 /** Tenants times the hours in which their tokens expire; a kilobyte each at most. */
 const SUBKEYS_KEPT = 1_024
-/** For a nonce of any suite. */
-const scratch = createScratch(32)
 
 /** What a sealer is made of. Clock and randomness are its caller's, so that tests may choose them. */
 export interface SealerOptions {
@@ -53,17 +50,20 @@ export function createSealer({ purpose, ring, now, random }: SealerOptions): Sea
   }
 
   return {
-    async seal(binding, draft) {
+    async seal(given, draft) {
+      const binding = { ...given }
       checkBinding(binding)
       checkDraft(draft)
       const key = requireSealingKey(ring, now())
-      const nonce = random(scratch(key.suite.nonceBytes))
+      const nonce = random(new Uint8Array(key.suite.nonceBytes))
       const hints = hintsFor(binding, key.hintMask(nonce))
       const header = writeHeader({ suite: key.suite, keyId: key.id, nonce, expiresAt: draft.expiresAt, hints })
       const operation = draft.operation ?? operationOf(nonce)
 
+      // From the body on no code of others runs, such as a getter that seals, too: it would take the scratch memory.
+      const body = writeBody(draft)
       const subkey = subkeyFor(key, binding.tenant, draft.expiresAt)
-      const ciphertext = await encrypt(subkey, nonce, associatedData(header, purpose, binding), writeBody(draft))
+      const ciphertext = await encrypt(subkey, nonce, associatedData(header, purpose, binding), body)
       subkeys.keep(subkey)
       return { token: writeToken(header, new Uint8Array(ciphertext)), operation }
     },

@@ -140,9 +140,9 @@ function readObject(from: BitReader, depth: number): Json {
   return object
 }
 
-/** An own member of every name: assigning `__proto__` would make none. */
+/** An own member, also of a name that every object inherits: assigning `__proto__` would make none. */
 function putMember(object: Record<string, Json>, name: string, value: Json): void {
-  if (name === "__proto__")
+  if (name in object)
     Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
   else object[name] = value
 }

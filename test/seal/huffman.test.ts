@@ -37,3 +37,10 @@ describe("the Huffman code of RFC 7541", () => {
     expect(() => readHuffman(new BitReader(new Uint8Array(4).fill(0xff)), 1)).toThrow(LayoutError)
   })
 })
+
+it.each([1, 2, 3, 4, 5, 6, 7, 8])("no byte may follow the one that a text of %i characters ends in", (length) => {
+  const written = writeBits((to) => writeHuffman(to, "a".repeat(length)))
+  const longer = new BitReader(Uint8Array.from([...written, 0xff]))
+  readHuffman(longer, length)
+  expect(() => longer.finish()).toThrow(LayoutError)
+})

@@ -72,10 +72,64 @@ describe.each([1, 2] as const)("suite %i", (suite) => {
       const sealed = await Promise.all(
         every.map((index) => busy.seal(bound(index), draftOf({ state: { index, text: "y".repeat(index * 9) } }))),
       )
-      const opened = await Promise.all(sealed.map(({ token }, index) => busy.open(bound(index), token)))
+      const fresh = sealerOf({ ring })
+      const opened = await Promise.all(sealed.map(({ token }, index) => fresh.open(bound(index), token)))
       for (const [index, { operation }] of sealed.entries()) {
         expect(opened[index]).toMatchObject({ ok: true, contents: { operation, state: { index } } })
       }
+    }
+  })
+
+  it("keeps apart what is sealed in the middle of another seal", async () => {
+    const inner: Promise<{ token: string }>[] = []
+    const sealInside = () => void inner.push(busy.seal(BINDING, draftOf({ state: "inner".repeat(50) })))
+    let inRandom = true
+    const busy = sealerOf({
+      ring,
+      random: (bytes) => {
+        crypto.getRandomValues(bytes)
+        if (inRandom) {
+          inRandom = false
+          sealInside()
+        }
+        return bytes
+      },
+    })
+    const state = {
+      first: "written before the other begins",
+      after: {
+        get second() {
+          if (inner.length < 20) sealInside()
+          return "written after"
+        },
+      },
+    }
+    const binding = {
+      ...BINDING,
+      get principal() {
+        if (inner.length < 30) sealInside()
+        return BINDING.principal
+      },
+    }
+    await busy.seal(BINDING, draftOf())
+    for (let time = 0; time < 2; time++) {
+      const outer = await busy.seal(binding, draftOf({ state }))
+      expect(await open(outer.token)).toMatchObject({ ok: true, contents: { state } })
+    }
+    const tokens = (await Promise.all(inner)).map(({ token }) => token)
+    expect(tokens.length).toBeGreaterThan(5)
+    for (const token of tokens)
+      expect(await open(token)).toMatchObject({ ok: true, contents: { state: "inner".repeat(50) } })
+  })
+
+  it("gives back a member that every object inherits, and cannot be assigned", async () => {
+    const name = "inherited"
+    Object.defineProperty(Object.prototype, name, { value: 1, writable: false, configurable: true })
+    try {
+      const opened = await open(await seal({ state: JSON.parse(`{"${name}":2}`) }))
+      expect(opened.ok && JSON.stringify(opened.contents.state)).toBe(`{"${name}":2}`)
+    } finally {
+      Reflect.deleteProperty(Object.prototype, name)
     }
   })
 
