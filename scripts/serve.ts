@@ -5,7 +5,15 @@ import { subscribe } from "node:diagnostics_channel"
 import { basename, join } from "node:path"
 import { parseArgs } from "node:util"
 import { CommandError, readFlags, runCommand, shown } from "../src/cli/command.ts"
-import { endOrphans, goodSettings, lockFolder, nameGroup, parsePort, portTrouble } from "../src/cli/serve/index.ts"
+import {
+  endOrphans,
+  forgetGroup,
+  goodSettings,
+  lockFolder,
+  nameGroup,
+  parsePort,
+  portTrouble,
+} from "../src/cli/serve/index.ts"
 import { settingNames } from "../src/settings.ts"
 import { DEFAULT_PORT, localSecrets, ROOT, STATE_FOLDER, TENANT_CLAIM } from "./local.ts"
 
@@ -27,6 +35,7 @@ await runCommand(async () => {
     announce(port, settings)
     await Promise.race([runtimeGone, parentGone])
     await worker.dispose()
+    forgetGroup(STATE_FOLDER)
   }
   lock.close()
 })

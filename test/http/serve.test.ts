@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -290,6 +290,18 @@ describe("waxseal serve", () => {
     await endBy("SIGTERM", second)
   })
 
+  it.skipIf(!ON_LINUX)("leaves another folder's runtime alone whose number was once its own", async () => {
+    const other = await started()
+    const data = join(newPlace().state, "data")
+    mkdirSync(data, { recursive: true, mode: 0o700 })
+    writeFileSync(join(data, "group"), String(workerdIn(other.family())))
+    const server = await started({ data })
+    expect(await databases(other)).toEqual([])
+    await endBy("SIGTERM", server)
+    expect(readdirSync(data).sort()).toEqual(["lock.sqlite", "objects", "runtime.capnp"])
+    await endBy("SIGTERM", other)
+  })
+
   it("limits calls as the bundle says, for as long as it says", async () => {
     const limited = join(newPlace().state, "bundle")
     mkdirSync(limited, { recursive: true })
@@ -316,6 +328,8 @@ describe("waxseal serve", () => {
   it("refuses in one sentence what is wrong or for development", { timeout: 120_000 }, async () => {
     const notLocking = join(newPlace().state, "data")
     mkdirSync(join(notLocking, "lock.sqlite"), { recursive: true })
+    const notNaming = join(newPlace().state, "data")
+    mkdirSync(join(notNaming, "group"), { recursive: true })
     const cases: readonly (readonly [Chosen, string | RegExp])[] = [
       [
         { settings: { SEAL_KEYS: "" } },
@@ -354,6 +368,7 @@ describe("waxseal serve", () => {
       ],
       [{ data: import.meta.filename }, /^The folder .*serve\.test\.ts cannot be used: a file stands there, /],
       [{ data: notLocking }, /^The folder .* cannot be used: its file lock\.sqlite is no lock or cannot be written; /],
+      [{ data: notNaming }, /^The file .*data\/group cannot be used \(EISDIR\); take it away and start again\.\n$/],
     ]
     const refusals = await Promise.all(cases.map(([chosen]) => refusal(chosen)))
     expect(refusals).toEqual(cases.map(([, sentence]) => expect.stringMatching(sentence)))

@@ -5,10 +5,13 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs"
-import { dirname, join } from "node:path"
+import { dirname, join, sep } from "node:path"
 import { CommandError, codeOf, shown } from "../command.ts"
 import { patiently } from "./patience.ts"
 
@@ -98,39 +101,97 @@ function isLocked(error: unknown): boolean {
 
 /** Writes down in which process group the runtime of this folder runs. */
 export function nameGroup(folder: string, group: number): void {
-  writeFileSync(groupFile(folder), String(group))
+  try {
+    writeFileSync(groupFile(folder), String(group))
+  } catch (error) {
+    throw unusable(folder, error)
+  }
+}
+
+/** When the runtime has ended: the system may give the number to others. */
+export function forgetGroup(folder: string): void {
+  rmSync(groupFile(folder), { force: true })
 }
 
 /**
  * Where all processes of a server but its runtime were killed, the runtime still writes to the folder. Whoever calls
- * this holds the folder's lock, so a runtime in the group that was named before is nobody's. Returns when it has ended.
+ * this holds the folder's lock, so a runtime that was named before and has the folder open is nobody's. Returns when it
+ * has ended.
  */
 export async function endOrphans(folder: string): Promise<void> {
-  const file = groupFile(folder)
-  const group = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0
-  for (const pid of runtimesOf(group)) process.kill(pid, "SIGKILL")
+  const group = namedGroup(folder)
+  const orphans = orphansOn(folder, group)
+  for (const pid of orphans) end(pid)
   await patiently(
     () => {
-      if (runtimesOf(group).length > 0)
+      if (orphans.some((pid) => isRuntimeIn(group, pid)))
         throw new CommandError(`The runtime that a killed server left on ${shown(folder)} does not end; end it.`)
     },
     () => true,
   )
 }
 
-/** The runtime's living processes in a group, where `/proc` tells; a number that was given anew is no runtime's. */
-function runtimesOf(group: number): number[] {
+function namedGroup(folder: string): number {
+  try {
+    return Number(readFileSync(groupFile(folder), "utf8"))
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return 0
+    throw unusable(folder, error)
+  }
+}
+
+function unusable(folder: string, error: unknown): CommandError {
+  const file = shown(groupFile(folder))
+  return new CommandError(`The file ${file} cannot be used (${codeOf(error)}); take it away and start again.`)
+}
+
+/**
+ * All runtimes in a group of which one has something in the folder open, where `/proc` tells: another may hold the port
+ * alone. The number may have been given anew, to the runtime of another folder.
+ */
+function orphansOn(folder: string, group: number): number[] {
   if (group === 0 || !existsSync("/proc/self/stat")) return []
+  const inside = join(realpathSync(folder), sep)
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name))
-  return pids.map(Number).filter((pid) => {
-    try {
-      const [, name = "", state = "", fields = ""] =
-        readFileSync(`/proc/${pid}/stat`, "latin1").match(/\((.*)\) (\S) \d+ (\d+)/) ?? []
-      return name === "workerd" && Number(fields) === group && state !== "Z"
-    } catch {
-      return false
-    }
-  })
+  const runtimes = pids.map(Number).filter((pid) => isRuntimeIn(group, pid))
+  return runtimes.some((pid) => hasOpen(inside, pid)) ? runtimes : []
+}
+
+/** False of a process that has ended meanwhile. */
+function isRuntimeIn(group: number, pid: number): boolean {
+  try {
+    const [, name = "", state = "", fields = ""] =
+      readFileSync(`/proc/${pid}/stat`, "latin1").match(/\((.*)\) (\S) \d+ (\d+)/) ?? []
+    return name === "workerd" && Number(fields) === group && state !== "Z"
+  } catch {
+    return false
+  }
+}
+
+/** False of another user's process, which is none of ours, and of one that has ended meanwhile. */
+function hasOpen(inside: string, pid: number): boolean {
+  const opened = `/proc/${pid}/fd`
+  try {
+    return readdirSync(opened).some((descriptor) => linkOf(join(opened, descriptor)).startsWith(inside))
+  } catch {
+    return false
+  }
+}
+
+/** Empty of a file that was closed meanwhile. */
+function linkOf(descriptor: string): string {
+  try {
+    return readlinkSync(descriptor)
+  } catch {
+    return ""
+  }
+}
+
+/** One that may not be ended, or has ended by itself, is seen by whoever looks again. */
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch {}
 }
 
 function groupFile(folder: string): string {

@@ -3,7 +3,7 @@
 // It must not know what the Worker inside does: which settings it has and which are good, it asks src/settings.ts.
 export { type Bundle, readBundle, writeManifest } from "./bundle.ts"
 export { runtimeConfig } from "./config.ts"
-export { endOrphans, lockFolder, nameGroup } from "./folder.ts"
+export { endOrphans, forgetGroup, lockFolder, nameGroup } from "./folder.ts"
 export { whenNpmEnds } from "./npm.ts"
 export { parsePort, portTrouble } from "./port.ts"
 export { startRuntime } from "./runtime.ts"

@@ -9,7 +9,7 @@ import { VERSION } from "../../version.ts"
 import { CommandError, codeOf, readFlags, shown } from "../command.ts"
 import { type Bundle, readBundle } from "./bundle.ts"
 import { runtimeConfig } from "./config.ts"
-import { endOrphans, lockFolder, nameGroup, refuseOthersFolder } from "./folder.ts"
+import { endOrphans, forgetGroup, lockFolder, nameGroup, refuseOthersFolder } from "./folder.ts"
 import { whenNpmEnds } from "./npm.ts"
 import { parsePort, portProblem, portTrouble } from "./port.ts"
 import { type Runtime, startRuntime } from "./runtime.ts"
@@ -65,11 +65,14 @@ export async function serveProduct(product: Product, args: readonly string[]): P
   await checkPort(options)
   const bell = await hangStopBell()
   const runtime = await start(product.bundle, options, values, bell)
-  nameGroup(options.folder, runtime.pid)
   try {
+    nameGroup(options.folder, runtime.pid)
     if (await isUp(runtime, stop)) announce(options, baseUrl(settings, options.url))
     await untilStopped(runtime, stop, bell)
   } finally {
+    runtime.process.kill("SIGKILL")
+    await runtime.ended
+    forgetGroup(options.folder)
     lock.close()
   }
 }
@@ -167,7 +170,7 @@ function nextStep(url: URL, base: string): string {
     : `Let your proxy pass requests for ${base} to ${url.origin}, then see that it does: curl ${base}/healthz`
 }
 
-/** Resolves when the runtime has ended because it was asked to. */
+/** Resolves when the runtime has ended because it was asked to, or has had its time to. */
 async function untilStopped(runtime: Runtime, { asked, insisted }: Stop, bell: StopBell): Promise<void> {
   await Promise.race([runtime.ended, asked])
   if (runtime.process.exitCode !== null || runtime.process.signalCode !== null) {
@@ -176,8 +179,6 @@ async function untilStopped(runtime: Runtime, { asked, insisted }: Stop, bell: S
   runtime.process.kill("SIGTERM")
   bell.ring()
   await Promise.race([runtime.ended, insisted, sleep(GRACE_SECONDS * 1_000, undefined, { ref: false })])
-  runtime.process.kill("SIGKILL")
-  await runtime.ended
 }
 
 interface Stop {
