@@ -350,7 +350,8 @@ describe("waxseal serve", () => {
         { settings: { PUBLIC_URL: "" }, flags: ["--host", "0.0.0.0"] },
         "PUBLIC_URL: is required on hosts other than localhost; set the origin that clients use.\n",
       ],
-      [{ flags: ["--host", "localhost"] }, /^--host must be an IP address of this machine, /],
+      [{ flags: ["--host", "localhost"] }, /^--host must be an IP address of this machine without a zone, /],
+      [{ flags: ["--host", "fe80::1%lo"] }, /^--host must be an IP address of this machine without a zone, /],
       [
         { flags: ["--host", "192.0.2.1"] },
         /^192\.0\.2\.1 is no address of this machine \(EADDRNOTAVAIL\); .*: --host /,

@@ -81,8 +81,11 @@ function readOptions(args: readonly string[]): Options {
   const { data, port, host } = readFlags(SERVE, () => parseFlags(args)).values
   if (!data) throw new CommandError(`--data is required: the folder that holds what is stored; use: ${SERVE}`)
   const name = isIPv6(host) ? `[${host}]` : host
-  if (name === host && !isIPv4(host)) {
-    throw new CommandError("--host must be an IP address of this machine, such as 127.0.0.1, or 0.0.0.0 for all.")
+  // A URL has no place for the zone of an address, such as %eth0.
+  if ((name === host && !isIPv4(host)) || host.includes("%")) {
+    throw new CommandError(
+      "--host must be an IP address of this machine without a zone, such as 127.0.0.1, or 0.0.0.0 for all.",
+    )
   }
   const number = parsePort(port)
   return { folder: resolve(data), host, port: number, url: new URL(`http://${name}:${number}`) }
