@@ -1,6 +1,7 @@
 // What wrangler makes of a configuration file, as far as this project has something to say to it.
 import { z } from "zod"
 import { CommandError } from "../../src/cli/command.ts"
+import { refuseSecrets } from "./secrets.ts"
 import { askedFlags, type Target } from "./target.ts"
 
 const Named = z.array(z.object({ name: z.string() }))
@@ -25,9 +26,14 @@ const Config = z.object({
 
 export type Route = z.infer<typeof Route>
 
+const Vars = z.record(z.string(), z.unknown()).default({})
+
 /** The file as it was written, before one table is taken for another. */
 const Raw = z.object({
-  env: z.record(z.string(), z.object({ route: z.unknown(), routes: z.unknown() }).partial()).default({}),
+  vars: Vars,
+  env: z
+    .record(z.string(), z.object({ vars: Vars, route: z.unknown().optional(), routes: z.unknown().optional() }))
+    .default({}),
 })
 
 export interface Config {
@@ -42,19 +48,22 @@ export interface Config {
   readonly workersDev: boolean
 }
 
-/** @throws a CommandError where the file cannot be read, or has no such environment */
+/** @throws a CommandError where the file cannot be read, has no such environment, or has a secret among its settings */
 export async function readConfig(target: Target): Promise<Config> {
   const { experimental_readRawConfig, unstable_readConfig } = await import("wrangler")
-  const { env: environments } = understand(target, () =>
+  const { vars, env: environments } = understand(target, () =>
     Raw.parse(experimental_readRawConfig({ config: target.path }).rawConfig),
   )
   checkEnvironment(target, Object.keys(environments))
+  const own = target.env === undefined ? undefined : environments[target.env]
+  // Wrangler would refuse it, too, in words of its own: it is required as a secret.
+  refuseSecrets(vars, { ...target, env: undefined })
+  refuseSecrets(own?.vars ?? {}, target)
   const config = understand(target, () =>
     // Wrangler says again what it has to warn of, when it deploys.
     Config.parse(unstable_readConfig({ config: target.path, env: target.env ?? "" }, { hideWarnings: true })),
   )
   const routes = [...config.routes, ...(config.route === undefined ? [] : [config.route])]
-  const own = target.env === undefined ? undefined : environments[target.env]
   return {
     name: config.name,
     vars: config.vars,
