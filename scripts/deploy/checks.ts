@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { CommandError } from "../../src/cli/command.ts"
 import { checkHost, readSettings } from "../../src/settings.ts"
-import { checkBindings } from "./bindings.ts"
+import { checkBindings, checkLimits } from "./bindings.ts"
 import type { Config } from "./config.ts"
 import { checkReach } from "./reach.ts"
 import { placeOf, type Target } from "./target.ts"
@@ -21,7 +21,9 @@ interface Configured {
 export function checkConfig(config: Config, target: Target): Configured {
   const { origin, issuer } = checkVars(config.vars, target)
   checkReach(config, origin, target)
-  return { origin, issuer, notes: checkBindings(config.bound, target) }
+  const notes = checkBindings(config.bound, target)
+  checkLimits(config.limits, target)
+  return { origin, issuer, notes }
 }
 
 /**

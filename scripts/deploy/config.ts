@@ -1,10 +1,11 @@
 // What wrangler makes of a configuration file, as far as this project has something to say to it.
 import { z } from "zod"
 import { CommandError } from "../../src/cli/command.ts"
+import type { Bound, Limit } from "./bindings.ts"
 import { refuseSecrets } from "./secrets.ts"
 import { askedFlags, type Target } from "./target.ts"
 
-const Named = z.array(z.object({ name: z.string() }))
+const Limits = z.array(z.object({ name: z.string(), namespace_id: z.string() })).default([])
 
 const Route = z.union([
   z.string().transform((pattern) => ({ pattern, isDomain: false })),
@@ -17,8 +18,8 @@ const Config = z.object({
   name: z.string(),
   vars: z.record(z.string(), z.unknown()),
   secrets: z.object({ required: z.array(z.string()).default([]) }).default({ required: [] }),
-  durable_objects: z.object({ bindings: Named }),
-  ratelimits: Named.default([]),
+  durable_objects: z.object({ bindings: z.array(z.object({ name: z.string(), class_name: z.string() })) }),
+  ratelimits: Limits,
   workers_dev: z.boolean().optional(),
   route: Route.optional(),
   routes: z.array(Route).default([]),
@@ -31,8 +32,12 @@ const Vars = z.record(z.string(), z.unknown()).default({})
 /** The file as it was written, before one table is taken for another. */
 const Raw = z.object({
   vars: Vars,
+  ratelimits: Limits,
   env: z
-    .record(z.string(), z.object({ vars: Vars, route: z.unknown().optional(), routes: z.unknown().optional() }))
+    .record(
+      z.string(),
+      z.object({ vars: Vars, ratelimits: Limits, route: z.unknown().optional(), routes: z.unknown().optional() }),
+    )
     .default({}),
 })
 
@@ -40,8 +45,10 @@ export interface Config {
   readonly name: string
   readonly vars: Readonly<Record<string, unknown>>
   readonly requiredSecrets: readonly string[]
-  /** The names of the objects and limits that are bound. */
-  readonly bound: readonly string[]
+  /** The objects and limits that are bound. */
+  readonly bound: readonly Bound[]
+  /** Those of the whole file, its other environments too. */
+  readonly limits: readonly Limit[]
   readonly routes: readonly Route[]
   /** An environment that says nothing of routes has those of the file's top. */
   readonly inheritsRoutes: boolean
@@ -51,9 +58,11 @@ export interface Config {
 /** @throws a CommandError where the file cannot be read, has no such environment, or has a secret among its settings */
 export async function readConfig(target: Target): Promise<Config> {
   const { experimental_readRawConfig, unstable_readConfig } = await import("wrangler")
-  const { vars, env: environments } = understand(target, () =>
-    Raw.parse(experimental_readRawConfig({ config: target.path }).rawConfig),
-  )
+  const {
+    vars,
+    ratelimits,
+    env: environments,
+  } = understand(target, () => Raw.parse(experimental_readRawConfig({ config: target.path }).rawConfig))
   checkEnvironment(target, Object.keys(environments))
   const own = target.env === undefined ? undefined : environments[target.env]
   // Wrangler would refuse it, too, in words of its own: it is required as a secret.
@@ -68,11 +77,22 @@ export async function readConfig(target: Target): Promise<Config> {
     name: config.name,
     vars: config.vars,
     requiredSecrets: [...new Set(["SEAL_KEYS", ...config.secrets.required])],
-    bound: [...config.durable_objects.bindings, ...config.ratelimits].map(({ name }) => name),
+    bound: [
+      ...config.durable_objects.bindings.map(({ name, class_name: className }) => ({ name, className })),
+      ...config.ratelimits.map(({ name }) => ({ name })),
+    ],
+    limits: [
+      ...limitsOf(undefined, ratelimits),
+      ...Object.entries(environments).flatMap(([env, its]) => limitsOf(env, its.ratelimits)),
+    ],
     routes,
     inheritsRoutes: own !== undefined && own.routes === undefined && own.route === undefined,
     workersDev: config.workers_dev ?? routes.length === 0,
   }
+}
+
+function limitsOf(env: string | undefined, limits: z.infer<typeof Limits>): Limit[] {
+  return limits.map(({ name, namespace_id: id }) => ({ env, name, id }))
 }
 
 function understand<Result>(target: Target, read: () => Result): Result {

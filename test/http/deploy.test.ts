@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { z } from "zod"
-import { checkBindings } from "../../scripts/deploy/bindings.ts"
+import { type Bound, checkBindings } from "../../scripts/deploy/bindings.ts"
 import { checkConfig, checkVars } from "../../scripts/deploy/checks.ts"
 import { readConfig } from "../../scripts/deploy/config.ts"
 import { checkReach } from "../../scripts/deploy/reach.ts"
@@ -223,6 +223,14 @@ describe("before anything is deployed", () => {
     )
   })
 
+  it.each([
+    ["REGISTRY", "Ledger", /: REGISTRY is bound to Ledger; write name = "REGISTRY", class_name = "Registry"\.$/],
+    ["CHANGES", "Ledger", /: CHANGES is bound to Ledger; write name = "CHANGES", class_name = "Changes"\.$/],
+  ])("needs %s bound to its own class, not to %s", async (name, className, sentence) => {
+    const { bound } = await readConfig(targetOf())
+    expect(() => checkBindings([...without(bound, name), { name, className }], targetOf())).toThrow(sentence)
+  })
+
   it("may go without sessions and without changes, and says so", async () => {
     const { bound } = await readConfig(targetOf())
     expect(checkBindings(without(bound, "SESSIONS", "SESSION_LISTS", "CHANGES"), targetOf())).toEqual([
@@ -232,8 +240,8 @@ describe("before anything is deployed", () => {
   })
 })
 
-function without(names: readonly string[], ...left: readonly string[]): string[] {
-  return names.filter((name) => !left.includes(name))
+function without(bound: readonly Bound[], ...left: readonly string[]): Bound[] {
+  return bound.filter(({ name }) => !left.includes(name))
 }
 
 describe("the address", () => {
