@@ -5,6 +5,9 @@ import { type Target, topOf } from "./target.ts"
 
 type Reach = Pick<Config, "name" | "routes" | "inheritsRoutes" | "workersDev">
 
+/** A path of each kind that is served: calls, the API, health, and what tells clients where to get a token. */
+const PATHS = ["/mcp", "/v1/seal", "/healthz", "/.well-known/oauth-protected-resource/mcp"]
+
 /** @throws a CommandError that says what to write */
 export function checkReach(config: Reach, origin: string, target: Target): void {
   const { name, routes, inheritsRoutes, workersDev } = config
@@ -16,16 +19,16 @@ export function checkReach(config: Reach, origin: string, target: Target): void 
     )
   }
   const { hostname } = new URL(origin)
-  if (routes.some((route) => leadsHere(route, hostname))) return
   if (workersDev && isOnWorkersDev(hostname, name)) return
+  const path = PATHS.find((needed) => !routes.some((route) => leadsTo(needed, route, hostname)))
+  if (path === undefined) return
   throw new CommandError(
-    `${place}: no client of ${hostname}, which PUBLIC_URL names, comes to this Worker; ${instead(hostname, name)}`,
+    `${place}: no client of ${hostname}, which PUBLIC_URL names, comes to ${path} of this Worker; ${instead(hostname, name)}`,
   )
 }
 
-/** Of a route it is asked whether it leads to /mcp; that it leads to the rest shows when it is looked at from outside. */
-function leadsHere({ pattern, isDomain }: Route, hostname: string): boolean {
-  return isDomain ? pattern === hostname : matcher(pattern).test(`${hostname}/mcp`)
+function leadsTo(path: string, { pattern, isDomain }: Route, hostname: string): boolean {
+  return isDomain ? pattern === hostname : matcher(pattern).test(`${hostname}${path}`)
 }
 
 /** In a route `*` stands for anything, slashes too, and no scheme for both. */

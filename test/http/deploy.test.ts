@@ -248,13 +248,17 @@ describe("the address", () => {
   const top = targetOf()
   const nowhere = { name: "waxseal", routes: [], inheritsRoutes: false, workersDev: false }
   const route = (pattern: string, isDomain = false) => ({ ...nowhere, routes: [{ pattern, isDomain }] })
+  const at = (host: string) => (path: string) => ({ pattern: `${host}${path}`, isDomain: false })
 
   it.each([
     ["a custom domain", route("waxseal.example.com", true)],
     ["a route", route("waxseal.example.com/*")],
     ["a route with a scheme", route("https://waxseal.example.com/*")],
     ["a route of every name", route("*.example.com/*")],
-    ["a route to the endpoint alone", route("waxseal.example.com/mcp*")],
+    [
+      "a route of each part",
+      { ...nowhere, routes: ["/mcp*", "/v1/*", "/healthz", "/.well-known/*"].map(at("waxseal.example.com")) },
+    ],
   ])("is one that %s leads from", (_, config) => {
     expect(() => checkReach(config, "https://waxseal.example.com", top)).not.toThrow()
   })
@@ -269,8 +273,17 @@ describe("the address", () => {
     ["the platform's own name", { ...nowhere, workersDev: true }],
   ])("is not one that %s leads from", (_, config) => {
     expect(() => checkReach(config, "https://waxseal.example.com", top)).toThrow(
-      'wrangler.toml, at its top: no client of waxseal.example.com, which PUBLIC_URL names, comes to this Worker; write routes = [{ pattern = "waxseal.example.com", custom_domain = true }] there.',
+      'wrangler.toml, at its top: no client of waxseal.example.com, which PUBLIC_URL names, comes to /mcp of this Worker; write routes = [{ pattern = "waxseal.example.com", custom_domain = true }] there.',
     )
+  })
+
+  it.each([
+    ["/v1/seal", ["/mcp*"]],
+    ["/healthz", ["/mcp*", "/v1/*", "/.well-known/*"]],
+    ["/.well-known/oauth-protected-resource/mcp", ["/mcp*", "/v1/*", "/healthz"]],
+  ])("is not one whose routes leave out %s", (path, paths) => {
+    const config = { ...nowhere, routes: paths.map(at("waxseal.example.com")) }
+    expect(() => checkReach(config, "https://waxseal.example.com", top)).toThrow(` comes to ${path} of this Worker; `)
   })
 
   it("on workers.dev is the Worker's own, where that is switched on", () => {
