@@ -39,8 +39,9 @@ const HELP = `Keys and tokens of Waxseal, and its server.
 
   ${SERVE}
       Runs the service on this machine, without an account, for a proxy that takes the requests for PUBLIC_URL. Settings
-      are those of the Worker, from the environment; SEAL_KEYS, PUBLIC_URL and an issuer are required. Only DIR is
-      written. The service's log lines go to standard output, and nothing else does.
+      are those of the Worker, from the environment; SEAL_KEYS and an issuer are required. Without PUBLIC_URL clients on
+      this machine alone may call it. Only DIR is written. The service's log lines go to standard output, and nothing
+      else does.
 `
 
 type Command = (args: readonly string[]) => Promise<void> | void
