@@ -8,7 +8,10 @@ import { createSilence, readAnswer } from "./received.ts"
 export interface ClientOptions {
   /** The deployment's origin, such as `https://waxseal.example.com`. */
   readonly url: string
-  /** An access token for `<url>/v1`, or what gives one: asked before each request, so let it keep what is still good. */
+  /**
+   * An access token for `<url>/v1`, or what gives one: asked before each request, so let it keep what is still good. Where
+   * it fails it is asked again, until the call's time is up; then its own error is passed on.
+   */
   readonly token: string | (() => string | Promise<string>)
   /** How long a call may take with all its retries, in milliseconds: 1 to 2^31 - 1, by default 15,000. */
   readonly timeoutMs?: number
@@ -53,7 +56,7 @@ const LONGEST_MS = 2_147_483_647
 
 type Tried<Answer> =
   | { readonly ok: true; readonly answer: Answer }
-  | { readonly ok: false; readonly error: WaxsealError; readonly passing: boolean }
+  | { readonly ok: false; readonly error: unknown; readonly passing: boolean }
 
 /** Makes what sends calls: with the token, within their time, again where that can do no harm. */
 export function createSend({
@@ -65,18 +68,33 @@ export function createSend({
   const base = baseOf(url)
   if (!isTime(clientTimeoutMs)) throw new TypeError(TIMEOUT_RULE)
 
-  async function attempt<Answer>(
+  const askToken = async (): Promise<unknown> => (typeof token === "string" ? token : token())
+
+  /** Nothing is sent without a token. One that cannot be had now may be had soon; one that is no token stays so. */
+  async function bearer(stop: AbortSignal): Promise<Tried<string>> {
+    let given: unknown
+    try {
+      given = await unlessAborted(askToken(), stop)
+    } catch (error) {
+      stop.throwIfAborted()
+      return { ok: false, error, passing: true }
+    }
+    if (isUsable(given)) return { ok: true, answer: given }
+    return { ok: false, error: unusable(), passing: false }
+  }
+
+  async function exchange<Answer>(
     call: Call<Answer>,
     body: string | undefined,
+    token: string,
     stop: AbortSignal,
     patienceMs: number,
   ): Promise<Tried<Answer>> {
     const { method, path, repeatable } = call
-    const bearer = usable(typeof token === "string" ? token : await unlessAborted(Promise.resolve(token()), stop))
     const silence = createSilence(patienceMs)
     const init = {
       method,
-      headers: { authorization: `Bearer ${bearer}`, ...(body !== undefined && { "content-type": "application/json" }) },
+      headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) },
       ...(body !== undefined && { body }),
       // The API never redirects, and neither token nor state may go elsewhere.
       redirect: "manual" as const,
@@ -109,15 +127,15 @@ export function createSend({
     try {
       for (let tries = 0; ; tries += 1) {
         stop.throwIfAborted()
-        const tried = await attempt(call, body, stop, patienceMs)
+        const had = await bearer(stop)
+        const tried = had.ok ? await exchange(call, body, had.answer, stop, patienceMs) : had
         if (tried.ok) return tried.answer
-        const wait = Math.max(backOff(tries), (tried.error.retryAfterSeconds ?? 0) * 1_000)
+        const wait = Math.max(backOff(tries), retryAfterMs(tried.error))
         if (!tried.passing || performance.now() + wait >= endsAt) throw tried.error
         await pause(wait, stop)
       }
     } catch (error) {
-      if (!timeUp.aborted || signal?.aborted || error instanceof WaxsealError) throw error
-      throw timedOut()
+      throw timeUp.aborted && error === timeUp.reason ? timedOut() : error
     }
   }
 }
@@ -163,10 +181,17 @@ function backOff(tries: number): number {
   return (longest * (1 + Math.random())) / 2
 }
 
+function retryAfterMs(error: unknown): number {
+  return error instanceof WaxsealError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0
+}
+
 /** RFC 6750 2.1, and a little more. The runtime's own refusal would quote the token, and look like a failed connection. */
-function usable(token: unknown): string {
-  if (typeof token === "string" && /^[\x21-\x7e]+$/.test(token)) return token
-  throw new WaxsealError("unusable_token", "The access token is empty, or has characters other than visible ASCII.")
+function isUsable(token: unknown): token is string {
+  return typeof token === "string" && /^[\x21-\x7e]+$/.test(token)
+}
+
+function unusable(): WaxsealError {
+  return new WaxsealError("unusable_token", "The access token is empty, or has characters other than visible ASCII.")
 }
 
 /** What the API is sure to refuse is not sent. */

@@ -223,7 +223,7 @@ describe("errors", () => {
 
   it("of a token that cannot be had are passed on", async () => {
     const token = () => Promise.reject(new Error("no token today"))
-    await expect(stage.clientWith({ token }).keys()).rejects.toThrow("no token today")
+    await expect(stage.clientWith({ token, timeoutMs: 300 }).keys()).rejects.toThrow("no token today")
   })
 })
 

@@ -147,6 +147,44 @@ describe.concurrent("work that fails", () => {
   })
 })
 
+describe.concurrent("a token that cannot be had for a moment", () => {
+  /** A client whose next token is not to be had, once that is said. */
+  function forgetful() {
+    let isAway = false
+    const token = () => {
+      if (!isAway) return stage.api.token()
+      isAway = false
+      throw new Error("no token now")
+    }
+    const goAway = () => {
+      isAway = true
+    }
+    return { operations: stage.clientWith({ token }).operations, goAway, isAway: () => isAway }
+  }
+
+  it("loses no outcome", async () => {
+    const key = newKey()
+    const { operations, goAway } = forgetful()
+    const work: Work = async () => {
+      goAway()
+      return "done"
+    }
+    expect(await operations.run(key, INPUT, work)).toBe("done")
+    expect(await stage.client.operations.get(key)).toMatchObject({ status: "completed", result: "done" })
+  })
+
+  it("loses no lease", async () => {
+    const key = newKey()
+    const { operations, goAway, isAway } = forgetful()
+    const work: Work = async ({ signal }) => {
+      goAway()
+      await sleep(1_500)
+      return [isAway(), signal.aborted]
+    }
+    expect(await operations.run(key, { ...INPUT, leaseSeconds: 1 }, work)).toEqual([false, false])
+  })
+})
+
 describe("a result that cannot be kept", () => {
   const results: [string, unknown][] = [
     ["over 1 MiB", "x".repeat(1_048_576)],
