@@ -92,18 +92,20 @@ export function createSend({
   ): Promise<Tried<Answer>> {
     const { method, path, repeatable } = call
     const silence = createSilence(patienceMs)
+    const signal = repeatable ? AbortSignal.any([stop, silence.signal]) : stop
     const init = {
       method,
       headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) },
       ...(body !== undefined && { body }),
       // The API never redirects, and neither token nor state may go elsewhere.
       redirect: "manual" as const,
-      signal: repeatable ? AbortSignal.any([stop, silence.signal]) : stop,
+      signal,
     }
     let received: Received
     try {
-      const response = await fetch(`${base}/v1${path}`, init)
-      received = { response, text: await readAnswer(response, silence.heard) }
+      // What is given as fetch may not know signals.
+      const response = await unlessAborted(fetch(`${base}/v1${path}`, init), signal)
+      received = { response, text: await readAnswer(response, silence.heard, signal) }
     } catch (cause) {
       stop.throwIfAborted()
       if (cause instanceof WaxsealError) return { ok: false, error: cause, passing: false }

@@ -1,4 +1,5 @@
 import { WaxsealError } from "./errors.ts"
+import { unlessAborted } from "./pause.ts"
 
 /** The API's longest answers, a stored result and a full batch, are well below it. */
 const LONGEST_ANSWER_BYTES = 4_194_304
@@ -18,25 +19,30 @@ export function createSilence(milliseconds: number) {
   }
 }
 
-/** The answer's text, told of piece by piece. Whatever answers, it fills no memory. */
-export async function readAnswer({ body, status }: Response, heard: () => void): Promise<string> {
+/** The answer's text, told of piece by piece, until the signal fires. Whatever answers, it fills no memory. */
+export async function readAnswer({ body, status }: Response, heard: () => void, signal: AbortSignal): Promise<string> {
   heard()
   if (body === null) return ""
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let length = 0
   let text = ""
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    heard()
-    length += value.byteLength
-    if (length > LONGEST_ANSWER_BYTES) {
-      reader.cancel().catch(() => undefined)
-      throw new WaxsealError("unexpected_answer", "The answer is larger than the API's ever are; see what url is.", {
-        status,
-      })
+  try {
+    for (;;) {
+      const { done, value } = await unlessAborted(reader.read(), signal)
+      if (done) return text + decoder.decode()
+      heard()
+      length += value.byteLength
+      if (length > LONGEST_ANSWER_BYTES) throw tooLong(status)
+      text += decoder.decode(value, { stream: true })
     }
-    text += decoder.decode(value, { stream: true })
+  } catch (error) {
+    reader.cancel().catch(() => undefined)
+    throw error
   }
+}
+
+function tooLong(status: number): WaxsealError {
+  const message = "The answer is larger than the API's ever are; see what url is."
+  return new WaxsealError("unexpected_answer", message, { status })
 }

@@ -1,5 +1,5 @@
 // The client in the Workers runtime, given what a service binding gives: a fetch of its own.
-import { expect, it } from "vitest"
+import { describe, expect, it } from "vitest"
 import { createClient } from "../../src/client/index.ts"
 import { BOUND, stage } from "../api/stage.ts"
 
@@ -136,6 +136,44 @@ it("gives up in time", async () => {
   const silent = createClient({ url: "https://waxseal.test", token: "t", fetch: hang, timeoutMs: 100 })
   await expect(silent.keys()).rejects.toMatchObject({ code: "timed_out" })
 })
+
+describe("gives up in time on a fetch that knows no signals", () => {
+  const never = new Promise<never>(() => undefined)
+  let ends = 0
+  const endless = async () => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode("{")),
+      cancel: () => {
+        ends += 1
+      },
+    })
+    return new Response(body)
+  }
+
+  it.each([
+    ["that never answers", () => never],
+    ["whose answer never ends", endless],
+  ])("%s", async (_, fetch) => {
+    const client = createClient({ url: "https://waxseal.test", token: "t", fetch, timeoutMs: 200 })
+    await expect(client.keys()).rejects.toMatchObject({ code: "timed_out" })
+    const reason = new Error("the person left")
+    const call = client.keys({ timeoutMs: 60_000, signal: abortedIn(50, reason) })
+    await expect(call).rejects.toBe(reason)
+  })
+
+  it("whose answer is then let go", async () => {
+    const before = ends
+    const client = createClient({ url: "https://waxseal.test", token: "t", fetch: endless, timeoutMs: 100 })
+    await client.keys().catch(() => undefined)
+    expect(ends).toBeGreaterThan(before)
+  })
+})
+
+function abortedIn(milliseconds: number, reason: Error): AbortSignal {
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(reason), milliseconds)
+  return controller.signal
+}
 
 function hang(_url: string, { signal }: RequestInit): Promise<Response> {
   return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)))
