@@ -58,6 +58,14 @@ type Tried<Answer> =
   | { readonly ok: true; readonly answer: Answer }
   | { readonly ok: false; readonly error: unknown; readonly passing: boolean }
 
+interface Trying {
+  readonly token: string
+  readonly stop: AbortSignal
+  readonly patienceMs: number
+  /** What became of the try before, where there was one. */
+  readonly failedBefore: unknown
+}
+
 /** Makes what sends calls: with the token, within their time, again where that can do no harm. */
 export function createSend({
   url,
@@ -86,9 +94,7 @@ export function createSend({
   async function exchange<Answer>(
     call: Call<Answer>,
     body: string | undefined,
-    token: string,
-    stop: AbortSignal,
-    patienceMs: number,
+    { token, stop, patienceMs, failedBefore }: Trying,
   ): Promise<Tried<Answer>> {
     const { method, path, repeatable } = call
     const silence = createSilence(patienceMs)
@@ -109,7 +115,11 @@ export function createSend({
     } catch (cause) {
       stop.throwIfAborted()
       if (cause instanceof WaxsealError) return { ok: false, error: cause, passing: false }
-      return { ok: false, error: silence.signal.aborted ? timedOut() : unreachable(cause), passing: repeatable }
+      return {
+        ok: false,
+        error: silence.signal.aborted ? timedOut(failedBefore) : unreachable(cause),
+        passing: repeatable,
+      }
     } finally {
       silence.end()
     }
@@ -126,18 +136,20 @@ export function createSend({
     const endsAt = performance.now() + milliseconds
     const timeUp = AbortSignal.timeout(milliseconds)
     const stop = signal ? AbortSignal.any([signal, timeUp]) : timeUp
+    let failedBefore: unknown
     try {
       for (let tries = 0; ; tries += 1) {
         stop.throwIfAborted()
         const had = await bearer(stop)
-        const tried = had.ok ? await exchange(call, body, had.answer, stop, patienceMs) : had
+        const tried = had.ok ? await exchange(call, body, { token: had.answer, stop, patienceMs, failedBefore }) : had
         if (tried.ok) return tried.answer
         const wait = Math.max(backOff(tries), retryAfterMs(tried.error))
         if (!tried.passing || performance.now() + wait >= endsAt) throw tried.error
+        failedBefore = tried.error
         await pause(wait, stop)
       }
     } catch (error) {
-      throw timeUp.aborted && error === timeUp.reason ? timedOut() : error
+      throw timeUp.aborted && error === timeUp.reason ? timedOut(failedBefore) : error
     }
   }
 }
@@ -159,8 +171,9 @@ function read<Answer>({ answer, repeatable }: Call<Answer>, { response, text }: 
   return { ok: false, error, passing: didNothing(error) || (repeatable && mayPass(error)) }
 }
 
-function timedOut(): WaxsealError {
-  return new WaxsealError("timed_out", "No answer came in time; what was asked for may have happened.")
+function timedOut(cause?: unknown): WaxsealError {
+  const message = "No answer came in time; what was asked for may have happened."
+  return new WaxsealError("timed_out", message, {}, cause === undefined ? undefined : { cause })
 }
 
 function unreachable(cause: unknown): WaxsealError {
@@ -172,9 +185,9 @@ function didNothing({ status }: WaxsealError): boolean {
   return status === 429
 }
 
-/** Faults of the API, and of what stands in front of it. Settings do not mend themselves. */
+/** Faults of the API, and of what stands in front of it; and a slow way there. Settings do not mend themselves. */
 function mayPass({ status = 0, code }: WaxsealError): boolean {
-  return status >= 500 && code !== "misconfigured"
+  return (status >= 500 && code !== "misconfigured") || status === 408
 }
 
 /** Doubles, and half of it is chance, so that those who failed together do not come back together. */

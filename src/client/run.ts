@@ -142,9 +142,13 @@ function attemptsAt(calls: OperationCalls, key: string, request: RunRequest) {
 
 const KEPT_WITHOUT: ReadonlySet<string> = new Set(["body_too_large", "invalid_body", "body_too_slow"])
 
-/** It is what was to be recorded that the API, or what stands before it, will not take: too large, too deep, no JSON. */
+/**
+ * It is what was to be recorded that the API, or what stands before it, will not take: too large, too deep, no JSON; or
+ * too slow on its way, until the time was up.
+ */
 function cannotBeKept(error: unknown): boolean {
   if (!(error instanceof WaxsealError)) return false
+  if (error.code === "timed_out") return cannotBeKept(error.cause)
   return error.status === 413 || KEPT_WITHOUT.has(error.code)
 }
 

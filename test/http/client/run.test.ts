@@ -206,6 +206,40 @@ describe("a result that cannot be kept", () => {
     expect(work.times).toBe(1)
   })
 
+  const tooSlow = () => Response.json({ code: "body_too_slow", detail: "D." }, { status: 408 })
+  const never = () => new Promise<never>(() => undefined)
+
+  /** A client whose results meet these fates on their way, and then the last of them again and again. */
+  function slowClient(...fates: readonly (() => Response | Promise<Response>)[]) {
+    let tries = 0
+    const slow = async (url: string, init: RequestInit) => {
+      if (!String(init.body).includes('"result":')) return fetch(url, init)
+      const fate = fates[Math.min(tries, fates.length - 1)]
+      tries += 1
+      return fate ? fate() : fetch(url, init)
+    }
+    return stage.clientWith({ timeoutMs: 900, fetch: slow })
+  }
+
+  it.each([
+    ["is refused for it", [tooSlow]],
+    ["gets no answer", [tooSlow, never]],
+  ])("is one that is slow until its time is up, and then %s", async (_, fates) => {
+    const key = newKey()
+    expect(await slowClient(...fates).operations.run(key, INPUT, counted({ value: "done" }))).toBe("done")
+    await expectCode(run(key, counted()), "result_omitted")
+  })
+
+  it("is not one that was slow once", async () => {
+    const key = newKey()
+    const work: Work = async () => {
+      stage.proxy.fates({ status: 408, body: JSON.stringify({ code: "body_too_slow", detail: "D." }) })
+      return "done"
+    }
+    expect(await stage.flaky.operations.run(key, INPUT, work)).toBe("done")
+    expect(await run(key, counted())).toBe("done")
+  })
+
   it("is a failure's error: it is recorded without it", async () => {
     const key = newKey()
     const error = "x".repeat(2_097_152)
