@@ -2,9 +2,13 @@ import type { Client } from "./client.ts"
 import { codeOf, WaxsealError } from "./errors.ts"
 import { noRoundsLeft, type Seals } from "./seals.ts"
 
+const FOR_GOOD = "This call cannot be asked about: its arguments or its state cannot be sealed."
+const FOR_NOW = "The state service cannot be used now; try again later."
+
 /** What people and models may read: nothing of what the API said to this server. `cause` says it to this server alone. */
 export function unusable(cause: unknown): Error {
-  return new Error("The state service cannot be used now; try again later.", { cause })
+  const code = codeOf(cause)
+  return new Error(code === "invalid_body" || code === "body_too_large" ? FOR_GOOD : FOR_NOW, { cause })
 }
 
 /** Seals over the API. */

@@ -35,7 +35,7 @@ export interface Codec<Payload extends Json> {
   /**
    * Seals what the handler gives to `inputRequired({ requestState })`. On a leg that brought state it seals the next
    * round of the same operation. Rejects with `WaxsealError` `rounds_exceeded` where none is left, and over the API with an
-   * `Error` that may be shown to anybody where the API cannot be used; its `cause` is for your log.
+   * `Error` that may be shown to anybody where the API cannot be used, or will never seal this; its `cause` is for your log.
    */
   mint(payload: Payload, context: ServerContext): Promise<string>
   /**

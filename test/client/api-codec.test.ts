@@ -17,18 +17,23 @@ const toTheApi: Fetch = async (url, { body }) => {
   return Response.json(answer.body, { status: answer.status, headers: answer.headers })
 }
 
+/** What refuses does so for longer than any call may take. */
+const FOR_LONG = { "retry-after": "600" }
+
 const refusing =
   (path: string, status: number, code: string): Fetch =>
   (url, init) =>
     url.endsWith(path)
-      ? Promise.resolve(Response.json({ code, detail: "The access token lacks the scope state:redeem." }, { status }))
+      ? Promise.resolve(
+          Response.json({ code, detail: "It lacks the scope state:redeem." }, { status, headers: FOR_LONG }),
+        )
       : toTheApi(url, init)
 
 const ANSWERED = { inputResponses: { approval: { action: "accept", content: {} } } }
 
 /** A server that asks, and acts once when it is answered; and the causes of what it could not do. */
 function serverWith(fetch: Fetch, token = "token") {
-  const client = createClient({ url: "https://waxseal.test", token, fetch, timeoutMs: 300 })
+  const client = createClient({ url: "https://waxseal.test", token, fetch })
   const codec = createApiCodec({ client, principal: () => "alice", parse: z.number().parse, maxRounds: 1 })
   const causes: unknown[] = []
   const remember = (error: Error) => {
@@ -57,6 +62,10 @@ function serverWith(fetch: Fetch, token = "token") {
 }
 
 const UNUSABLE = { isError: true, content: [{ text: "The state service cannot be used now; try again later." }] }
+const UNSEALABLE = {
+  isError: true,
+  content: [{ text: "This call cannot be asked about: its arguments or its state cannot be sealed." }],
+}
 
 it("asks and acts once", async () => {
   const { send } = serverWith(toTheApi)
@@ -86,6 +95,21 @@ it.each<[string, number]>([
   expect(await acting.send({ ...ANSWERED, requestState })).toMatchObject(UNUSABLE)
   const said = { code: code === "surprise" ? "unexpected_answer" : code, status }
   expect([...asking.causes, ...acting.causes]).toMatchObject([said, said])
+})
+
+it.each<[string, number]>([
+  ["invalid_body", 400],
+  ["body_too_large", 413],
+])("does not let anybody try again what the API will never seal: %s", async (code, status) => {
+  const { send, causes } = serverWith(refusing("/seal", status, code))
+  expect(await send()).toMatchObject(UNSEALABLE)
+  expect(causes).toMatchObject([{ code, status }])
+})
+
+it("does not let anybody try again with arguments that are too large to be sent", async () => {
+  const { send, causes } = serverWith(toTheApi)
+  expect(await send({ arguments: { text: "x".repeat(2_097_152) } })).toMatchObject(UNSEALABLE)
+  expect(causes).toMatchObject([{ code: "body_too_large", status: undefined }])
 })
 
 it("tells nobody but its server of a token that it has not", async () => {
