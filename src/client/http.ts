@@ -117,7 +117,7 @@ export function createSend({
       if (cause instanceof WaxsealError) return { ok: false, error: cause, passing: false }
       return {
         ok: false,
-        error: silence.signal.aborted ? timedOut(failedBefore) : unreachable(cause),
+        error: signal.aborted ? timedOut(failedBefore) : unreachable(cause),
         passing: repeatable,
       }
     } finally {

@@ -127,6 +127,16 @@ it("gives a large body the time that the API gives it", async () => {
   expect(sent).toBe(1)
 })
 
+it("says that a connection failed, however late, where it is not asked again", async () => {
+  const failing = async (): Promise<Response> => {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    throw new TypeError("Network connection lost.")
+  }
+  const client = createClient({ url: "https://waxseal.test", token: "t", fetch: failing, timeoutMs: 450 })
+  const resolving = client.operations.resolve("order-7", { outcome: "rerun" })
+  await expect(resolving).rejects.toMatchObject({ code: "unreachable" })
+})
+
 /** As callers without this compiler's strictness write what they leave out. */
 function undefinedAt(...members: string[]): object {
   return Object.fromEntries(members.map((member) => [member, undefined]))
