@@ -35,7 +35,7 @@ export const API_CODES = [
 /** Stable: switch over them. */
 export type WaxsealErrorCode =
   | (typeof API_CODES)[number]
-  /** No answer came in time. What the call does may have happened. */
+  /** No answer came in time, and what the call does may have happened; or no token came, and nothing was sent. */
   | "timed_out"
   /** The connection failed. What the call does may have happened. */
   | "unreachable"

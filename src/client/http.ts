@@ -136,11 +136,13 @@ export function createSend({
     const endsAt = performance.now() + milliseconds
     const timeUp = AbortSignal.timeout(milliseconds)
     const stop = signal ? AbortSignal.any([signal, timeUp]) : timeUp
+    let wasSent = false
     let failedBefore: unknown
     try {
       for (let tries = 0; ; tries += 1) {
         stop.throwIfAborted()
         const had = await bearer(stop)
+        wasSent ||= had.ok
         const tried = had.ok ? await exchange(call, body, { token: had.answer, stop, patienceMs, failedBefore }) : had
         if (tried.ok) return tried.answer
         const wait = Math.max(backOff(tries), retryAfterMs(tried.error))
@@ -149,7 +151,8 @@ export function createSend({
         await pause(wait, stop)
       }
     } catch (error) {
-      throw timeUp.aborted && error === timeUp.reason ? timedOut(failedBefore) : error
+      if (!timeUp.aborted || error !== timeUp.reason) throw error
+      throw wasSent ? timedOut(failedBefore) : noToken()
     }
   }
 }
@@ -174,6 +177,10 @@ function read<Answer>({ answer, repeatable }: Call<Answer>, { response, text }: 
 function timedOut(cause?: unknown): WaxsealError {
   const message = "No answer came in time; what was asked for may have happened."
   return new WaxsealError("timed_out", message, {}, cause === undefined ? undefined : { cause })
+}
+
+function noToken(): WaxsealError {
+  return new WaxsealError("timed_out", "No access token came in time; nothing was sent.")
 }
 
 function unreachable(cause: unknown): WaxsealError {

@@ -137,6 +137,26 @@ it("says that a connection failed, however late, where it is not asked again", a
   await expect(resolving).rejects.toMatchObject({ code: "unreachable" })
 })
 
+describe("when the time is up for a token", () => {
+  /** Its first answers are lost; its tokens after so many do not come. */
+  function clientWith(tokens: number) {
+    let asked = 0
+    const token = () => (asked++ < tokens ? "t" : new Promise<never>(() => undefined))
+    const fetch = () => Promise.reject(new TypeError("Network connection lost."))
+    return createClient({ url: "https://waxseal.test", token, fetch, timeoutMs: 400 })
+  }
+
+  it("says that nothing was sent", async () => {
+    const error = await clientWith(0).keys().catch(String)
+    expect(error).toMatch(/nothing was sent/)
+    expect(error).not.toMatch(/may have happened/)
+  })
+
+  it("does not say so where something was", async () => {
+    expect(await clientWith(1).keys().catch(String)).toMatch(/may have happened/)
+  })
+})
+
 /** As callers without this compiler's strictness write what they leave out. */
 function undefinedAt(...members: string[]): object {
   return Object.fromEntries(members.map((member) => [member, undefined]))
