@@ -226,11 +226,17 @@ function textOf(body: unknown): string | undefined {
 
 function jsonTextOf(body: unknown): string | undefined {
   try {
-    return JSON.stringify(body)
+    return JSON.stringify(body, onlyJson)
   } catch (cause) {
     const errors = [{ path: "", message: "cannot be written as JSON" }]
     throw new WaxsealError("invalid_body", "What was to be sent is no JSON; mend it.", { errors }, { cause })
   }
+}
+
+/** Numbers that JSON has not would be written as null, without a word. */
+function onlyJson(_name: string, value: unknown): unknown {
+  if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError("JSON has finite numbers only.")
+  return value
 }
 
 function jsonOf(text: string): unknown {
@@ -243,8 +249,8 @@ function jsonOf(text: string): unknown {
 
 const TIMEOUT_RULE = `timeoutMs must be a number of milliseconds from 1 to ${LONGEST_MS}.`
 
-function isTime(milliseconds: number): boolean {
-  return milliseconds >= 1 && milliseconds <= LONGEST_MS
+function isTime(milliseconds: unknown): boolean {
+  return typeof milliseconds === "number" && milliseconds >= 1 && milliseconds <= LONGEST_MS
 }
 
 /** What is refused is not quoted: it may hold a password. */
@@ -257,7 +263,7 @@ function baseOf(url: string): string {
   if (`${username}${password}${search}${hash}` !== "") {
     throw new TypeError("url must have no user, password, query or fragment; give the deployment's origin.")
   }
-  return `${origin}${pathname.replace(/\/$/, "")}`
+  return `${origin}${pathname.replace(/\/+$/, "")}`
 }
 
 /** Called as a function: some runtimes' own refuses to be a method of another object. */

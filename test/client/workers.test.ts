@@ -157,6 +157,21 @@ describe("when the time is up for a token", () => {
   })
 })
 
+it.each([Number.NaN, Number.POSITIVE_INFINITY])("sends no state with a number that JSON has not: %s", async (cost) => {
+  const sealing = client.seal({ ...BOUND, state: { costs: [cost] } })
+  await expect(sealing).rejects.toMatchObject({ code: "invalid_body", status: undefined })
+})
+
+it.each(["https://h", "https://h/", "https://h//"])("calls /v1 of %s", async (url) => {
+  const called: string[] = []
+  const fetch = async (address: string) => {
+    called.push(address)
+    return Response.json({ keys: [] })
+  }
+  await createClient({ url, token: "t", fetch }).keys()
+  expect(called).toEqual(["https://h/v1/keys"])
+})
+
 /** As callers without this compiler's strictness write what they leave out. */
 function undefinedAt(...members: string[]): object {
   return Object.fromEntries(members.map((member) => [member, undefined]))

@@ -212,9 +212,10 @@ describe("errors", () => {
     await expectCode(clientWith({ url: `${api.worker.url}/elsewhere` }).keys(), "not_found", { status: 404 })
   })
 
-  it.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
+  it.each<unknown>([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, "5"])(
     "name a time that is none: %s",
-    async (timeoutMs) => {
+    async (time) => {
+      const timeoutMs = time as number
       expect(() => stage.clientWith({ timeoutMs })).toThrow(/^timeoutMs must be a number of milliseconds from 1 to/)
       await expectCode(stage.client.keys({ timeoutMs }), "invalid_parameter", { status: undefined })
       await stage.client.keys({ timeoutMs: 2 ** 31 - 1 })

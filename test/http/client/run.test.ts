@@ -194,6 +194,7 @@ describe("a result that cannot be kept", () => {
     ["of 97 levels", JSON.parse("[".repeat(97) + "]".repeat(97))],
     ["that is no JSON", 7n],
     ["that JSON leaves out", () => "later"],
+    ["with a number that JSON has not", { cost: Number.NaN }],
   ]
 
   it.each(results)("%s is its caller's all the same, and the work is not done again", async (_, value) => {
