@@ -30,8 +30,9 @@ export interface Operations extends OperationCalls {
 }
 
 /**
- * The sealing API, call by call; docs/api.md says what each does. Each rejects with `WaxsealError`, or with the reason of
- * the signal that ended it. Calls are made again, for as long as they may take, where they cannot do anything twice.
+ * The sealing API, call by call; docs/api.md says what each does. Each rejects with `WaxsealError`, with the reason of the
+ * signal that ended it, or with what the token function threw. Calls are made again, for as long as they may take, where
+ * they cannot do anything twice.
  */
 export interface Client {
   /** Seals a state. Rejects with `rounds_exceeded` and `invalid_request_state` where it continues another. */

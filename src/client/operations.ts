@@ -13,7 +13,7 @@ import type {
 
 /**
  * The calls on one operation, whose key is yours: 1 to 255 visible ASCII characters, other than `.` and `..`. Each rejects
- * with `WaxsealError`, or with the reason of the signal that ended it.
+ * as all calls do: with `WaxsealError`, the reason of the signal that ended it, or what the token function threw.
  */
 export interface OperationCalls {
   /**

@@ -14,8 +14,7 @@ const SURROUNDINGS = `
 import type { AuthInfo } from "@modelcontextprotocol/server"
 declare function accessToken(): Promise<string>
 declare function bill(key: string, options: { signal: AbortSignal }): Promise<{ outOfStock: boolean; invoice: string }>
-declare function isApproved(request: { inputResponses?: object }): boolean
-declare const inputRequests: Record<string, never>
+declare function createProject(name: string): Promise<void>
 declare const request: Request
 declare const authInfo: AuthInfo
 declare const settings: { readonly SEAL_KEYS: string }
