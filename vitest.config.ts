@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
-    // Most files wait for processes more than they compute; the default on two cores is one at a time.
-    maxWorkers: 2,
+    // Most files wait for processes and clocks more than they compute; the default on two cores is one at a time.
+    maxWorkers: 3,
     projects: [
       {
         plugins: [
