@@ -1,4 +1,6 @@
 import { z } from "zod"
+import type { Json } from "../brands.ts"
+import { problemDocument } from "../problem.ts"
 import { VERSION } from "../version.ts"
 import type { Endpoint } from "./endpoint.ts"
 import { ENDPOINTS } from "./endpoints.ts"
@@ -76,9 +78,20 @@ function describe() {
   }
 }
 
+/** Of the members that some problems have beside those of all. */
+const EXAMPLES: Readonly<Record<string, Json>> = {
+  errors: [{ path: "/principal", message: "expected string, received undefined" }],
+  reason: "request",
+  leaseEndsAt: "2026-11-30T12:00:30.000Z",
+  redeemedAt: "2026-11-30T12:00:00.000Z",
+  retryAfterSeconds: 2,
+}
+
 function problemSchema(code: ProblemCode) {
   const kind = PROBLEMS[code]
   const members = "members" in kind ? kind.members : {}
+  const shown = Object.entries(EXAMPLES).filter(([name]) => name in members)
+  const example = problemDocument(kind, code, "One sentence: what is wrong, and what to do.", Object.fromEntries(shown))
   return z
     .strictObject({
       type: z.literal("about:blank"),
@@ -88,7 +101,7 @@ function problemSchema(code: ProblemCode) {
       code: z.literal(code),
       ...members,
     })
-    .register(documented, { id: problemName(code) })
+    .register(documented, { id: problemName(code), examples: [example] })
 }
 
 function problemName(code: ProblemCode): string {

@@ -76,6 +76,16 @@ describe("/openapi.json", () => {
     }
   })
 
+  it("shows each problem in an example that fits its schema", () => {
+    const { schemas } = document.components
+    const problems = Object.entries(schemas).filter(([name]) => name.startsWith("problem."))
+    expect(problems.length).toBeGreaterThan(20)
+    for (const [name, schema] of problems) {
+      const [example, ...others] = z.array(z.unknown()).parse(schema["examples"])
+      expect([name, others, judge(schema, example)]).toEqual([name, [], undefined])
+    }
+  })
+
   it("has examples of bodies and answers that fit their own schemas", () => {
     let examples = 0
     for (const { path, operation } of operationsOf(document)) {
