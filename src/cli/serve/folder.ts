@@ -160,9 +160,9 @@ function orphansOn(folder: string, group: number): number[] {
 /** False of a process that has ended meanwhile. */
 function isRuntimeIn(group: number, pid: number): boolean {
   try {
-    const [, name = "", state = "", fields = ""] =
+    const [, name = "", state = "", itsGroup = ""] =
       readFileSync(`/proc/${pid}/stat`, "latin1").match(/\((.*)\) (\S) \d+ (\d+)/) ?? []
-    return name === "workerd" && Number(fields) === group && state !== "Z"
+    return name === "workerd" && Number(itsGroup) === group && state !== "Z"
   } catch {
     return false
   }
@@ -191,7 +191,9 @@ function linkOf(descriptor: string): string {
 function end(pid: number): void {
   try {
     process.kill(pid, "SIGKILL")
-  } catch {}
+  } catch (error) {
+    if (!["EPERM", "ESRCH"].includes(codeOf(error))) throw error
+  }
 }
 
 function groupFile(folder: string): string {
