@@ -3,7 +3,7 @@ import { base64UrlToBytes, bytesToBase64Url } from "./base64url.ts"
 import { type Bytes, numberAt, putNumber } from "./bytes.ts"
 import { HINTS_BYTES } from "./hints.ts"
 import { TOKEN_LIMIT_CHARACTERS } from "./limits.ts"
-import { createScratch } from "./scratch.ts"
+import { createScratch, ownMemory } from "./scratch.ts"
 import { SUITES, type Suite, TAG_BYTES } from "./suites.ts"
 
 const KEY_ID_AT = 1
@@ -73,14 +73,11 @@ export function parseToken(token: string): Parsed<Header> | undefined {
 }
 
 export function writeToken(header: Bytes, ciphertext: Uint8Array): Token {
-  return bytesToBase64Url(concat(header, ciphertext, scratch(header.length + ciphertext.length))) as Token
+  return bytesToBase64Url(concat(header, ciphertext, scratch)) as Token
 }
 
-export function concat(
-  header: Bytes,
-  ciphertext: Uint8Array,
-  bytes: Bytes = new Uint8Array(header.length + ciphertext.length),
-): Bytes {
+export function concat(header: Bytes, ciphertext: Uint8Array, memory = ownMemory): Bytes {
+  const bytes = memory(header.length + ciphertext.length)
   bytes.set(header)
   bytes.set(ciphertext, header.length)
   return bytes

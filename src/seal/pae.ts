@@ -1,4 +1,5 @@
 import type { Bytes } from "./bytes.ts"
+import { type Memory, ownMemory } from "./scratch.ts"
 import { putUtf8 } from "./utf8.ts"
 
 const LENGTH_BYTES = 4
@@ -18,11 +19,11 @@ export function pae(...parts: readonly Part[]): Bytes {
   return paeIn(ownMemory, parts)
 }
 
-/** As `pae`, in the memory that `allocate` gives. */
-export function paeIn(allocate: (length: number) => Bytes, parts: readonly Part[]): Bytes {
+/** As `pae`, in this memory. */
+export function paeIn(memory: Memory, parts: readonly Part[]): Bytes {
   let most = LENGTH_BYTES
   for (const part of parts) most += LENGTH_BYTES + mostBytes(part)
-  const joined = allocate(most)
+  const joined = memory(most)
   putLength(joined, 0, parts.length)
   let at = LENGTH_BYTES
   for (const part of parts) {
@@ -42,10 +43,6 @@ function putPart(bytes: Bytes, at: number, part: Part): number {
   if (typeof part === "string") return putUtf8(bytes, at, part)
   bytes.set(part, at)
   return part.length
-}
-
-function ownMemory(length: number): Bytes {
-  return new Uint8Array(length)
 }
 
 function putLength(bytes: Bytes, at: number, length: number): void {

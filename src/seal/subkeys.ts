@@ -22,15 +22,19 @@ type Due<T> = T | Promise<T>
 /** Encrypts what may be scratch memory: at once, or a copy where the subkey is still to come. */
 export function encrypt(subkey: Due<Subkey>, nonce: Bytes, associated: Bytes, plaintext: Bytes) {
   if (!(subkey instanceof Promise)) return subkey.cipher.encrypt(nonce, associated, plaintext)
-  const [ownNonce, ownAssociated, ownPlaintext] = [nonce.slice(), associated.slice(), plaintext.slice()]
-  return subkey.then(({ cipher }) => cipher.encrypt(ownNonce, ownAssociated, ownPlaintext))
+  const own = copies(nonce, associated, plaintext)
+  return subkey.then(({ cipher }) => cipher.encrypt(...own))
 }
 
 /** Decrypts what may be scratch memory, in the same way. */
 export function decrypt(subkey: Due<Subkey>, nonce: Bytes, associated: Bytes, ciphertext: Bytes) {
   if (!(subkey instanceof Promise)) return subkey.cipher.decrypt(nonce, associated, ciphertext)
-  const [ownNonce, ownAssociated, ownCiphertext] = [nonce.slice(), associated.slice(), ciphertext.slice()]
-  return subkey.then(({ cipher }) => cipher.decrypt(ownNonce, ownAssociated, ownCiphertext))
+  const own = copies(nonce, associated, ciphertext)
+  return subkey.then(({ cipher }) => cipher.decrypt(...own))
+}
+
+function copies(nonce: Bytes, associated: Bytes, text: Bytes): [nonce: Bytes, associated: Bytes, text: Bytes] {
+  return [nonce.slice(), associated.slice(), text.slice()]
 }
 
 /**
